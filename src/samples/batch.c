@@ -132,7 +132,7 @@ static void read_divided(struct bkt_item **v, size_t n, unsigned *outages)
     read_divided(v + n / 2, n - n / 2, outages);
 }
 
-void bkt_batch_read(struct bkt_batch *b)
+void bkt_sample_batch_read(struct bkt_sample_batch *b)
 {
     unsigned outages = 0;
     size_t n = 0;
@@ -185,7 +185,7 @@ static void run_helper(struct bkt_job *job)
         (void)pthread_cond_signal(&w->cond);
 }
 
-static void compute(struct bkt_batch *b)
+static void compute(struct bkt_sample_batch *b)
 {
     struct work w = {.v = b->todo, .n = b->n_todo};
     struct helper helpers[64];
@@ -245,7 +245,7 @@ static void report(struct bkt_item *it)
     bkt_item_fail(it, rc, &err);
 }
 
-void bkt_batch_verify(struct bkt_batch *b)
+void bkt_sample_batch_verify(struct bkt_sample_batch *b)
 {
     compute(b);
     for (size_t i = 0; i < b->n_todo; i++) {

@@ -22,7 +22,7 @@ struct bkt_item {
 };
 
 /** A batch.  `type`: of elements in memory; negative: as stored. */
-struct bkt_batch {
+struct bkt_sample_batch {
     struct h5bucket_repository *repo;
     hid_t                       type;
     size_t                      type_size;
@@ -37,11 +37,11 @@ void bkt_item_fail(struct bkt_item *it, int rc, const struct bkt_err *err);
 
 /** Read the stored bytes of all items in `todo` by as few calls of HDF5 as possible.  Items that can't be
  * read fail. */
-void bkt_batch_read(struct bkt_batch *b);
+void bkt_sample_batch_read(struct bkt_sample_batch *b);
 
 /** Compute and compare the digests of all items in `todo` that were read, on worker threads if they are long.
  * Items with another digest fail. */
-void bkt_batch_verify(struct bkt_batch *b);
+void bkt_sample_batch_verify(struct bkt_sample_batch *b);
 
 /** The digest of a sample: xxh64 with seed 0 of its @p n bytes, as they are stored.  @p p may be NULL if n is
  * 0. */

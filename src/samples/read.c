@@ -58,7 +58,7 @@ static int check_size(const struct h5bucket_sample *s, size_t needed, struct bkt
 }
 
 /* Decide where the stored bytes go.  A sample is only as long as the program's buffer, or four times that. */
-static int check_buffer(const struct bkt_batch *b, struct bkt_item *it, struct bkt_err *err)
+static int check_buffer(const struct bkt_sample_batch *b, struct bkt_item *it, struct bkt_err *err)
 {
     const struct h5bucket_sample *s = it->sample;
     it->converts = b->type >= 0 && H5Tequal(b->type, it->dset->type) <= 0;
@@ -76,7 +76,7 @@ static int check_buffer(const struct bkt_batch *b, struct bkt_item *it, struct b
     return BKT_OK;
 }
 
-static int place(const struct bkt_batch *b, struct bkt_item *it, struct bkt_err *err)
+static int place(const struct bkt_sample_batch *b, struct bkt_item *it, struct bkt_err *err)
 {
     const struct h5bucket_record *r = &it->record;
     BKT_FAIL_IF(err, !bkt_record_elements(r, &it->n) || it->n > SIZE_MAX, BKT_ERANGE,
@@ -87,7 +87,7 @@ static int place(const struct bkt_batch *b, struct bkt_item *it, struct bkt_err 
     return check_buffer(b, it, err);
 }
 
-static void place_all(struct bkt_batch *b)
+static void place_all(struct bkt_sample_batch *b)
 {
     for (size_t i = 0; i < b->n_todo; i++) {
         struct bkt_err err;
@@ -114,16 +114,16 @@ static int by_place(const void *a, const void *b)
     return x->record.row < y->record.row ? -1 : x->record.row > y->record.row;
 }
 
-static void round_of(struct bkt_batch *b)
+static void round_of(struct bkt_sample_batch *b)
 {
     qsort(b->todo, b->n_todo, sizeof(struct bkt_item *), by_place);
     place_all(b);
-    bkt_batch_read(b);
-    bkt_batch_verify(b);
+    bkt_sample_batch_read(b);
+    bkt_sample_batch_verify(b);
 }
 
 /* The samples for a second round; their files are closed. */
-static void take_stale(struct bkt_batch *b)
+static void take_stale(struct bkt_sample_batch *b)
 {
     struct h5bucket_repository *repo = b->repo;
     b->n_todo = 0;
@@ -143,7 +143,7 @@ static void take_stale(struct bkt_batch *b)
 
 /* ---- results ---- */
 
-static int convert(const struct bkt_batch *b, struct bkt_item *it, struct bkt_err *err)
+static int convert(const struct bkt_sample_batch *b, struct bkt_item *it, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) void *back = NULL;
     if (it->converts && it->n) {
@@ -172,7 +172,7 @@ static void copy_from(struct bkt_item *it, const struct bkt_item *first)
         memmove(it->sample->buffer, first->sample->buffer, first->out_bytes);
 }
 
-static void finish(struct bkt_batch *b)
+static void finish(struct bkt_sample_batch *b)
 {
     for (size_t i = 0; i < b->n; i++) {
         struct bkt_item *it = &b->items[i];
@@ -194,7 +194,7 @@ static void finish(struct bkt_batch *b)
 
 /* ---- batches ---- */
 
-static void batch_fini(struct bkt_batch *b)
+static void batch_fini(struct bkt_sample_batch *b)
 {
     for (size_t i = 0; b->items && i < b->n; i++)
         free(b->items[i].staged);
@@ -203,7 +203,7 @@ static void batch_fini(struct bkt_batch *b)
 }
 
 /* Parse the records.  An equal one with a large enough buffer is read once. */
-static int parse_all(struct bkt_batch *b, struct h5bucket_sample samples[], struct bkt_err *err)
+static int parse_all(struct bkt_sample_batch *b, struct h5bucket_sample samples[], struct bkt_err *err)
 {
     struct bkt_map *seen = NULL;
     int rc = BKT_OK;
@@ -230,7 +230,7 @@ static int parse_all(struct bkt_batch *b, struct h5bucket_sample samples[], stru
     return rc;
 }
 
-static int batch_init(struct bkt_batch *b, struct h5bucket_sample samples[], struct bkt_err *err)
+static int batch_init(struct bkt_sample_batch *b, struct h5bucket_sample samples[], struct bkt_err *err)
 {
     b->items = calloc(b->n ? b->n : 1, sizeof *b->items);
     b->todo = calloc(b->n ? b->n : 1, sizeof(struct bkt_item *));
@@ -241,7 +241,7 @@ static int batch_init(struct bkt_batch *b, struct h5bucket_sample samples[], str
     return parse_all(b, samples, err);
 }
 
-static int summary(const struct bkt_batch *b, struct bkt_err *err)
+static int summary(const struct bkt_sample_batch *b, struct bkt_err *err)
 {
     const struct bkt_item *first = NULL;
     size_t failed = 0;
@@ -260,7 +260,7 @@ static int summary(const struct bkt_batch *b, struct bkt_err *err)
 static int read_many(struct h5bucket_repository *repo, size_t n, struct h5bucket_sample samples[], hid_t type,
                      struct bkt_err *err)
 {
-    BKT_CLEANUP(batch_fini) struct bkt_batch b = {.repo = repo, .type = type, .n = n};
+    BKT_CLEANUP(batch_fini) struct bkt_sample_batch b = {.repo = repo, .type = type, .n = n};
     BKT_FAIL_IF(err, !repo || (n && !samples), BKT_EINVAL, "no repository or no samples given");
     for (size_t i = 0; i < n; i++) {
         samples[i].status = -1;

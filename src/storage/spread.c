@@ -126,18 +126,18 @@ static int make_messages(struct bkt_spread *s, const struct bkt_req *reqs, size_
 /* Run the requests of this process, or those of the others, and wait for them. */
 static void run_some(struct bkt_store *st, struct bkt_req *reqs, size_t n, const unsigned *owner, bool others)
 {
-    struct bkt_batch b;
+    struct bkt_req_batch b;
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
         m += (owner[i] != 0) == others;
-    bkt_batch_init(&b, m);
+    bkt_req_batch_init(&b, m);
     for (size_t i = 0; i < n; i++)
         if ((owner[i] != 0) == others) {
             reqs[i].batch = &b;
             bkt_store_start(st, &reqs[i]);
         }
-    bkt_batch_wait(&b, st->ops->local);
-    bkt_batch_fini(&b);
+    bkt_req_batch_wait(&b, st->ops->local);
+    bkt_req_batch_fini(&b);
 }
 
 /* The requests of the other processes end with their outcomes. */

@@ -328,7 +328,7 @@ void bkt_store_finish(struct bkt_store *st, struct bkt_req *req)
         bkt_tape_end(st, req);
     note(st, req);
     if (req->batch) {
-        bkt_batch_end_one(req->batch);
+        bkt_req_batch_end_one(req->batch);
         bkt_store_leave(st);
         return;
     }

@@ -108,7 +108,7 @@ struct bkt_req {
     const char       *uri;   /* the store's, for messages */
     void             *impl;
     struct bkt_req   *next;
-    struct bkt_batch *batch; /* bkt_store_run()'s */
+    struct bkt_req_batch *batch; /* bkt_store_run()'s */
     struct bkt_tape *tape;   /* gets the outcome; NULL: none */
 };
 
@@ -193,7 +193,7 @@ int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void
                       void *arg, struct bkt_err *err);
 
 /** Requests that one thread waits for; see store_impl.h. */
-struct bkt_batch {
+struct bkt_req_batch {
     pthread_mutex_t lock;
     pthread_cond_t  done;
     size_t          n, left;
@@ -203,7 +203,7 @@ struct bkt_node_reads;
 struct bkt_await {
     struct bkt_req req; /* filled in by the caller except done and arg; its outputs are valid once bkt_await()
                            has returned */
-    struct bkt_batch batch;
+    struct bkt_req_batch batch;
 };
 /** Begin w->req.  @p w must not move until bkt_await_fini().
  * @param shared  answers are shared with other processes of this node: bkt_node_reads_start(); or NULL */

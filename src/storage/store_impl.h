@@ -71,12 +71,12 @@ struct bkt_store {
 void bkt_store_enter(struct bkt_store *st);
 void bkt_store_leave(struct bkt_store *st);
 
-/** Wait for @p n requests, each of which ends with bkt_batch_end_one() on any thread.
+/** Wait for @p n requests, each of which ends with bkt_req_batch_end_one() on any thread.
  *  @param help_pool  run jobs of the pool meanwhile, since the caller may be one of the pool's threads */
-void bkt_batch_init(struct bkt_batch *b, size_t n);
-void bkt_batch_end_one(struct bkt_batch *b);
-void bkt_batch_wait(struct bkt_batch *b, bool help_pool);
-void bkt_batch_fini(struct bkt_batch *b);
+void bkt_req_batch_init(struct bkt_req_batch *b, size_t n);
+void bkt_req_batch_end_one(struct bkt_req_batch *b);
+void bkt_req_batch_wait(struct bkt_req_batch *b, bool help_pool);
+void bkt_req_batch_fini(struct bkt_req_batch *b);
 
 /** Backends' constructors; @p uri is normalised, @p rest is the part after the scheme. */
 int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,

@@ -15,21 +15,21 @@
 /* Keys of a call whose requests are under way at once, in 0.3 MB.  Fewer make large deletions slower. */
 #define DELETE_AT_ONCE 1000
 
-void bkt_batch_init(struct bkt_batch *b, size_t n)
+void bkt_req_batch_init(struct bkt_req_batch *b, size_t n)
 {
     (void)pthread_mutex_init(&b->lock, NULL);
     (void)pthread_cond_init(&b->done, NULL);
     b->n = b->left = n;
 }
 
-void bkt_batch_end_one(struct bkt_batch *b)
+void bkt_req_batch_end_one(struct bkt_req_batch *b)
 {
     BKT_HOLD(&b->lock);
     if (--b->left == 0)
         (void)pthread_cond_signal(&b->done);
 }
 
-void bkt_batch_wait(struct bkt_batch *b, bool help_pool)
+void bkt_req_batch_wait(struct bkt_req_batch *b, bool help_pool)
 {
     BKT_HOLD(&b->lock);
     while (b->left)
@@ -39,17 +39,20 @@ void bkt_batch_wait(struct bkt_batch *b, bool help_pool)
             (void)pthread_cond_wait(&b->done, &b->lock);
 }
 
-void bkt_batch_fini(struct bkt_batch *b)
+void bkt_req_batch_fini(struct bkt_req_batch *b)
 {
     (void)pthread_cond_destroy(&b->done);
     (void)pthread_mutex_destroy(&b->lock);
 }
 
-static void arrived(struct bkt_req *req) { bkt_batch_end_one(&((struct bkt_await *)req->arg)->batch); }
+static void arrived(struct bkt_req *req)
+{
+    bkt_req_batch_end_one(&((struct bkt_await *)req->arg)->batch);
+}
 
 void bkt_await_start(struct bkt_node_reads *shared, struct bkt_store *st, struct bkt_await *w)
 {
-    bkt_batch_init(&w->batch, 1);
+    bkt_req_batch_init(&w->batch, 1);
     w->req.done = arrived;
     w->req.arg  = w;
     bkt_node_reads_start(shared, st, &w->req);
@@ -61,7 +64,10 @@ bool bkt_await_arrived(struct bkt_await *w)
     return !w->batch.left;
 }
 
-void bkt_await(struct bkt_await *w) { bkt_batch_wait(&w->batch, false); }
+void bkt_await(struct bkt_await *w)
+{
+    bkt_req_batch_wait(&w->batch, false);
+}
 
 void bkt_await_fini(struct bkt_await *w)
 {
@@ -69,7 +75,7 @@ void bkt_await_fini(struct bkt_await *w)
         return;
     bkt_await(w);
     bkt_req_fini(&w->req);
-    bkt_batch_fini(&w->batch);
+    bkt_req_batch_fini(&w->batch);
     w->batch.n = 0;
 }
 
@@ -81,16 +87,16 @@ int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct b
 static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
                      void *arg)
 {
-    struct bkt_batch b;
-    bkt_batch_init(&b, n);
+    struct bkt_req_batch b;
+    bkt_req_batch_init(&b, n);
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = &b;
     bkt_store_start_all(st, reqs, n);
     if (meanwhile)
         meanwhile(arg);
     /* local work waits in the pool: this thread helps, so that a pool thread may wait here, too */
-    bkt_batch_wait(&b, st->ops->local);
-    bkt_batch_fini(&b);
+    bkt_req_batch_wait(&b, st->ops->local);
+    bkt_req_batch_fini(&b);
 }
 
 int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),

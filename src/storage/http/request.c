@@ -98,7 +98,7 @@ static void report(struct bkt_http *h, struct bkt_req *req, bool own)
     if (!own)
         bkt_store_finish(&h->base, req);
     else if (req->batch)
-        bkt_batch_end_one(req->batch);
+        bkt_req_batch_end_one(req->batch);
     else
         req->done(req);
 }

@@ -28,7 +28,7 @@ static void ask(struct bkt_s3 *s, struct bkt_await *a, enum bkt_op op, const cha
     struct bkt_http_call call = {.query = query, .bucket = bucket};
     bkt_await_fini(a);
     a->req = (struct bkt_req){.op = op, .key = key, .len = BKT_WHOLE, .size = UINT64_MAX, .batch = &a->batch};
-    bkt_batch_init(&a->batch, 1);
+    bkt_req_batch_init(&a->batch, 1);
     bkt_http_start(&s->http, &a->req, &call);
 }
 
