@@ -20,7 +20,7 @@
 #include "chunk/chunk.h"
 #include "chunk/dataset/chunk_cache.h"
 
-struct bkt_names; /* edit.h */
+struct bkt_message_names; /* edit.h */
 
 struct bkt_write {
     struct bkt_dsetio      *io;
@@ -77,7 +77,7 @@ BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *e
 BKT_NODISCARD int bkt_chunks_flush_dataset(struct bkt_domain *dom, const struct bkt_id *dset,
                                            struct bkt_err *err);
 /** Names of chunks that the last flush could not store, for a message. */
-void bkt_unstored_names(struct bkt_domain *dom, struct bkt_names *out);
+void bkt_unstored_names(struct bkt_domain *dom, struct bkt_message_names *out);
 /** Whether any chunk waits for a flush. */
 bool bkt_chunks_dirty(struct bkt_domain *dom);
 /** The domain is about to close: between the two calls a worker frees the memory of stored chunks, while the

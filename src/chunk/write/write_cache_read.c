@@ -262,18 +262,18 @@ void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws)
         bkt_unstored_note(d, at.value);
 }
 
-static int add_name(struct bkt_write_cache *d, const struct bkt_wchunk *c, struct bkt_names *out)
+static int add_name(struct bkt_write_cache *d, const struct bkt_wchunk *c, struct bkt_message_names *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     struct bkt_chunk_label label = bkt_chunk_label(c->ws->io, c->coord); /* "dataset ID chunk PLACE" */
     const char *place = strstr(label.text, "chunk ");
     BKT_PASS(bkt_buf_addf(&text, "%s of ", place ? place : label.text));
     BKT_PASS(bkt_domain_path_of(d->dom, &c->ws->id, &text));
-    bkt_names_add(out, bkt_buf_str(&text));
+    bkt_message_names_add(out, bkt_buf_str(&text));
     return BKT_OK;
 }
 
-void bkt_unstored_names(struct bkt_domain *dom, struct bkt_names *out)
+void bkt_unstored_names(struct bkt_domain *dom, struct bkt_message_names *out)
 {
     BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
     for (unsigned l = BKT_LIST_PART; d && l < BKT_LISTS; l++)

@@ -62,7 +62,7 @@ static bool is_name(const char *p, size_t n)
 
 static int add_branch(void *arg, const char *key, size_t n, const void *value, size_t n_value)
 {
-    struct bkt_names *names = arg;
+    struct bkt_repository_names *names = arg;
     const size_t      skip  = strlen("branch:");
     if (!is_name(key + skip, n - skip) || (n_value && !is_name(value, n_value)))
         return BKT_EFORMAT;
@@ -75,7 +75,7 @@ static int add_branch(void *arg, const char *key, size_t n, const void *value, s
     return v->name && v->commit ? BKT_OK : BKT_ENOMEM;
 }
 
-static int read_branches(struct bkt_names *names, struct bkt_lmdb *file, struct bkt_err *err)
+static int read_branches(struct bkt_repository_names *names, struct bkt_lmdb *file, struct bkt_err *err)
 {
     const void *head  = NULL;
     size_t      n     = 0;
@@ -93,7 +93,7 @@ static int read_branches(struct bkt_names *names, struct bkt_lmdb *file, struct 
     return BKT_OK;
 }
 
-static int open_all(struct bkt_names *names, const char *folder, const struct bkt_settings *set,
+static int open_all(struct bkt_repository_names *names, const char *folder, const struct bkt_settings *set,
                     struct bkt_err *err)
 {
     struct bkt_lmdb *branch = NULL;
@@ -106,11 +106,11 @@ static int open_all(struct bkt_names *names, const char *folder, const struct bk
     return rc == BKT_OK ? open_file(folder, "hash.lmdb", set, &names->hash, err) : rc;
 }
 
-int bkt_names_open(const char *repository, const struct bkt_settings *set, struct bkt_names **out,
-                   struct bkt_err *err)
+int bkt_repository_names_open(const char *repository, const struct bkt_settings *set,
+                              struct bkt_repository_names **out, struct bkt_err *err)
 {
     static const char *const places[] = {"/.hangar", ""};
-    struct bkt_names *names = calloc(1, sizeof *names);
+    struct bkt_repository_names *names = calloc(1, sizeof *names);
     int               rc    = BKT_ENOENT;
     BKT_NEED(err, names);
     for (size_t i = 0; i < BKT_COUNT(places) && rc == BKT_ENOENT; i++) {
@@ -124,13 +124,13 @@ int bkt_names_open(const char *repository, const struct bkt_settings *set, struc
                          bkt_buf_str(&folder));
     }
     if (rc < 0)
-        bkt_names_close(names);
+        bkt_repository_names_close(names);
     else
         *out = names;
     return rc;
 }
 
-void bkt_names_close(struct bkt_names *names)
+void bkt_repository_names_close(struct bkt_repository_names *names)
 {
     if (!names)
         return;
@@ -147,7 +147,8 @@ void bkt_names_close(struct bkt_names *names)
 
 /* ---- commits ---- */
 
-int bkt_names_commit(struct bkt_names *names, const char *branch, struct bkt_commit *out, struct bkt_err *err)
+int bkt_repository_names_commit(struct bkt_repository_names *names, const char *branch,
+                                struct bkt_commit *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     const struct bkt_branch *b = NULL;
@@ -214,8 +215,8 @@ const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, con
 
 /* ---- records and schemas ---- */
 
-static int get_hash(struct bkt_names *names, char kind, const char *digest, const void **value, size_t *n,
-                    struct bkt_err *err)
+static int get_hash(struct bkt_repository_names *names, char kind, const char *digest, const void **value,
+                    size_t *n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS_MEM(err, bkt_buf_addf(&key, "%c:%s", kind, digest));
@@ -224,8 +225,8 @@ static int get_hash(struct bkt_names *names, char kind, const char *digest, cons
     return rc;
 }
 
-int bkt_names_record(struct bkt_names *names, const char *digest, char record[H5BUCKET_RECORD_MAX],
-                     struct bkt_err *err)
+int bkt_repository_names_record(struct bkt_repository_names *names, const char *digest,
+                                char record[H5BUCKET_RECORD_MAX], struct bkt_err *err)
 {
     const void *value;
     size_t      n;
@@ -237,8 +238,8 @@ int bkt_names_record(struct bkt_names *names, const char *digest, char record[H5
     return BKT_OK;
 }
 
-int bkt_names_schema(struct bkt_names *names, const char *digest, struct bkt_column_schema *out,
-                     struct bkt_err *err)
+int bkt_repository_names_schema(struct bkt_repository_names *names, const char *digest,
+                                struct bkt_column_schema *out, struct bkt_err *err)
 {
     const void *value;
     size_t      n;

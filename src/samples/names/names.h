@@ -13,7 +13,7 @@
 struct bkt_branch {
     char *name, *commit; /* commit: "" for a branch without commits */
 };
-struct bkt_names {
+struct bkt_repository_names {
     struct bkt_lmdb   *ref, *hash;
     struct bkt_branch *branches; /* by name */
     size_t             n_branches;
@@ -46,15 +46,15 @@ struct bkt_column_schema {
 
 /** Fetch and open the files.
  *  @return BKT_OK; BKT_ENOENT: the repository has no such files; BKT_EFORMAT: they are damaged; ... */
-BKT_NODISCARD int bkt_names_open(const char *repository, const struct bkt_settings *set,
-                                 struct bkt_names **out, struct bkt_err *err);
-void bkt_names_close(struct bkt_names *names); /* NULL is allowed */
+BKT_NODISCARD int bkt_repository_names_open(const char *repository, const struct bkt_settings *set,
+                                            struct bkt_repository_names **out, struct bkt_err *err);
+void bkt_repository_names_close(struct bkt_repository_names *names); /* NULL is allowed */
 
 /** Read the commit of a branch; bkt_commit_fini() also after a failure.
  *  @param branch  NULL: the head
  *  @return BKT_OK; BKT_ENOENT: no such branch; BKT_EFORMAT: its commit is missing or damaged */
-BKT_NODISCARD int bkt_names_commit(struct bkt_names *names, const char *branch, struct bkt_commit *out,
-                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_repository_names_commit(struct bkt_repository_names *names, const char *branch,
+                                              struct bkt_commit *out, struct bkt_err *err);
 void bkt_commit_fini(struct bkt_commit *c);
 
 /** The column of a name, or NULL. */
@@ -65,13 +65,13 @@ const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, con
                                                  const char *sample, const char *sub);
 
 /** The record behind a sample's digest. */
-BKT_NODISCARD int bkt_names_record(struct bkt_names *names, const char *digest,
-                                   char record[H5BUCKET_RECORD_MAX], struct bkt_err *err);
+BKT_NODISCARD int bkt_repository_names_record(struct bkt_repository_names *names, const char *digest,
+                                              char record[H5BUCKET_RECORD_MAX], struct bkt_err *err);
 /** The schema behind a column's digest. */
-BKT_NODISCARD int bkt_names_schema(struct bkt_names *names, const char *digest, struct bkt_column_schema *out,
-                                   struct bkt_err *err);
+BKT_NODISCARD int bkt_repository_names_schema(struct bkt_repository_names *names, const char *digest,
+                                              struct bkt_column_schema *out, struct bkt_err *err);
 /** Whether a record is one of an HDF5 file, which the others of a repository are not. */
 bool bkt_record_in_hdf5(const char *record);
 
-/** Read a commit's list, as it is stored: for tests.  @p out as of bkt_names_commit(). */
+/** Read a commit's list, as it is stored: for tests.  @p out as of bkt_repository_names_commit(). */
 BKT_NODISCARD int bkt_commit_parse(const void *blosc, size_t n, struct bkt_commit *out, struct bkt_err *err);

@@ -30,12 +30,12 @@
 #include "schema/domain/domain.h"
 
 /** Names for a message, as many as fit. */
-struct bkt_names {
+struct bkt_message_names {
     size_t n;
     char text[360];
 };
 /** Add a name; a name that doesn't fit is only counted. */
-void bkt_names_add(struct bkt_names *names, const char *name);
+void bkt_message_names_add(struct bkt_message_names *names, const char *name);
 
 struct bkt_agreed; /* agreed.h */
 
@@ -114,7 +114,7 @@ void bkt_edit_doubt(struct bkt_domain *d, bool doubt);
 /** Whether the last call found the whole store out of reach, so that further requests are useless for now. */
 bool bkt_domain_out_of_reach(const struct bkt_domain *d);
 /** The paths of objects that aren't stored, as many as fit; for a message. */
-void bkt_domain_name_unstored(struct bkt_domain *d, struct bkt_names *out);
+void bkt_domain_name_unstored(struct bkt_domain *d, struct bkt_message_names *out);
 /** Append the path of an object; its id if no group in memory leads to it. */
 BKT_NODISCARD int bkt_domain_path_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_buf *out);
 /** Note whether chunks that the dataset's extent grew for are missing: then that extent waits.  The layer

@@ -129,8 +129,7 @@ struct bkt_edits {
     bool     ordered;
     pid_t    pid;     /* the process that made the changes */
     /* ids of changed objects that other writers have deleted, for the report of the next flush of all */
-    struct bkt_names
-        gone;
+    struct bkt_message_names gone;
     bool     touched; /* chunks were written since bkt_domain_drop_stale() looked */
     time_t   looked;  /* when bkt_domain_drop_stale() looked; 0: never */
     /* a domain that isn't stored yet */

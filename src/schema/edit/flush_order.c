@@ -330,7 +330,7 @@ static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
     return first;
 }
 
-static int report_gone(const struct bkt_domain *d, const struct bkt_names *gone, struct bkt_err *err)
+static int report_gone(const struct bkt_domain *d, const struct bkt_message_names *gone, struct bkt_err *err)
 {
     if (!gone->n)
         return BKT_OK;
@@ -420,7 +420,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     d->edits->doubt = false;
     BKT_TRY(err, rc, "%s: not everything is written; the rest is kept", d->name);
     d->edits->spill_at = 0;
-    struct bkt_names gone = d->edits->gone;
+    struct bkt_message_names gone = d->edits->gone;
     memset(&d->edits->gone, 0, sizeof d->edits->gone);
     int first = bkt_rivals_report(d, err);
     bkt_err_keep_first(&first, err, report_gone(d, &gone, &why), &why);

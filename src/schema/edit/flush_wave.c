@@ -152,7 +152,7 @@ static int take_missing(struct wave *w, struct bkt_change *c, const struct bkt_r
         return build(w, c, NULL, err);
     if (!may_be_dropped(w->d, c))
         return failed(w->d, r, c, err);
-    bkt_names_add(&w->d->edits->gone, c->id.text);
+    bkt_message_names_add(&w->d->edits->gone, c->id.text);
     bkt_objects_drop(w->d->objects, &c->id, false);
     c->state = BKT_PUT_DONE;
     return BKT_OK;

@@ -338,7 +338,7 @@ int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, s
 
 /* ---- the path of an object, for messages: by groups that are in memory ---- */
 
-void bkt_names_add(struct bkt_names *names, const char *name)
+void bkt_message_names_add(struct bkt_message_names *names, const char *name)
 {
     size_t at = strlen(names->text);
     if (at + strlen(name) + 5 < sizeof names->text)
@@ -389,7 +389,7 @@ int bkt_domain_path_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt
     return path ? bkt_buf_addf(out, "%s", *path ? path : "/") : BKT_ENOMEM;
 }
 
-void bkt_domain_name_unstored(struct bkt_domain *d, struct bkt_names *out)
+void bkt_domain_name_unstored(struct bkt_domain *d, struct bkt_message_names *out)
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
         const struct bkt_change *c = at.value;
@@ -399,6 +399,6 @@ void bkt_domain_name_unstored(struct bkt_domain *d, struct bkt_names *out)
         if (strlen(out->text) + BKT_ID_LEN > sizeof out->text || bkt_domain_path_of(d, &c->id, &path) < 0)
             out->n++;
         else
-            bkt_names_add(out, bkt_buf_str(&path));
+            bkt_message_names_add(out, bkt_buf_str(&path));
     }
 }

@@ -90,7 +90,7 @@ static int drop(struct bkt_domain *d, const struct new_link *l, struct bkt_err *
     bkt_objects_drop(d->objects, &l->target, false);
     bkt_trace(BKT_TRACE_SCHEMA, "%s: link %s of %s: another writer has deleted %s", d->name, l->name,
               is_known ? bkt_buf_str(&path) : l->group.text, l->target.text);
-    bkt_names_add(&d->edits->gone, l->target.text);
+    bkt_message_names_add(&d->edits->gone, l->target.text);
     return BKT_OK;
 }
 

@@ -413,7 +413,8 @@ static int name_path(struct bkt_domain *d, const struct bkt_change *c, const cha
     return old ? bkt_buf_addf(out, ", renamed from %s", old) : BKT_OK;
 }
 
-static int name_clashes(struct bkt_domain *d, const struct bkt_change *c, bool links, struct bkt_names *out)
+static int name_clashes(struct bkt_domain *d, const struct bkt_change *c, bool links,
+                        struct bkt_message_names *out)
 {
     const struct bkt_map *kept = links ? c->kept_links : c->kept_attrs;
     for (struct bkt_map_at at = {0}; bkt_map_walk(kept, &at);) {
@@ -421,14 +422,14 @@ static int name_clashes(struct bkt_domain *d, const struct bkt_change *c, bool l
         if ((enum bkt_kept)(uintptr_t)at.value != BKT_KEPT_CLASH)
             continue;
         BKT_PASS(name_path(d, c, at.key, links, &text));
-        bkt_names_add(out, bkt_buf_str(&text));
+        bkt_message_names_add(out, bkt_buf_str(&text));
     }
     return BKT_OK;
 }
 
 int bkt_rivals_report(struct bkt_domain *d, struct bkt_err *err)
 {
-    struct bkt_names names = {.n = 0};
+    struct bkt_message_names names = {.n = 0};
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
         const struct bkt_change *c = at.value;
         if (!c->removed && (name_clashes(d, c, true, &names) < 0 || name_clashes(d, c, false, &names) < 0))

@@ -146,7 +146,7 @@ static const struct word {
 
 int sample_open_names(struct sample_tool *s, struct bkt_err *err)
 {
-    int rc = s->names ? BKT_OK : bkt_names_open(s->name, &s->t->set, &s->names, err);
+    int rc = s->names ? BKT_OK : bkt_repository_names_open(s->name, &s->t->set, &s->names, err);
     if (rc == BKT_ENOENT) {
         bkt_err_clear(err);
         return BKT_OK;
@@ -185,7 +185,7 @@ static int run(struct bkt_tool *t)
     int rc = open_and_run(&s, w, info);
     if (rc < 0)
         rc = bkt_tool_error(t, s.name, &t->err);
-    bkt_names_close(s.names);
+    bkt_repository_names_close(s.names);
     bkt_repository_close(s.repo);
     return rc;
 }

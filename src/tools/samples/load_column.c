@@ -109,15 +109,15 @@ static int check_all(struct column *c, struct bkt_err *err)
 
 static int find_samples(struct column *c, struct bkt_err *err)
 {
-    struct bkt_names *names = NULL;
+    struct bkt_repository_names *names = NULL;
     const char       *rest  = strchr(c->name, ':');
-    int rc = bkt_names_open(c->repository, c->l->set, &names, err);
+    int rc = bkt_repository_names_open(c->repository, c->l->set, &names, err);
     BKT_FAIL_IF(err, rc == BKT_ENOENT, rc, "%s has no LMDB files with names of columns", c->repository);
     BKT_PASS(rc);
     rc = strchr(rest ? rest : c->name, '/')
              ? BKT_ERR(err, BKT_EINVAL, "%s: a whole column is loaded; name it alone", c->name)
              : selection_add(&c->sel, names, c->name, err);
-    bkt_names_close(names);
+    bkt_repository_names_close(names);
     BKT_PASS(rc);
     BKT_FAIL_IF(err, !c->sel.records.n, BKT_EUNSUP, "it has no samples");
     BKT_PASS(parse_all(c, err));

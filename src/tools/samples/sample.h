@@ -9,7 +9,7 @@ struct sample_tool {
     struct bkt_tool     *t;
     const char          *name;  /* the repository's */
     h5bucket_repository *repo;
-    struct bkt_names    *names; /* NULL: it has none, or they were not asked for */
+    struct bkt_repository_names *names; /* NULL: it has none, or they were not asked for */
     char               **args;  /* those behind the repository */
     int                  n_args;
 };

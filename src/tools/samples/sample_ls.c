@@ -198,7 +198,7 @@ static int column(struct sample_tool *s, struct bkt_jout *j, const struct bkt_co
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf line = {0};
     struct bkt_column_schema schema;
-    BKT_TRY(err, bkt_names_schema(s->names, c->schema, &schema, err), "column %s", c->name);
+    BKT_TRY(err, bkt_repository_names_schema(s->names, c->schema, &schema, err), "column %s", c->name);
     if (s->t->json) {
         column_json(j, c, &schema);
         return BKT_OK;
@@ -221,7 +221,7 @@ static int branch(struct sample_tool *s, struct bkt_jout *j, const struct bkt_br
     if (!s->t->json)
         printf("branch %s%s %s\n", b->name, strcmp(b->name, s->names->head) == 0 ? " (head)" : "",
                *b->commit ? b->commit : "no commit");
-    int rc = bkt_names_commit(s->names, b->name, &c, err);
+    int rc = bkt_repository_names_commit(s->names, b->name, &c, err);
     for (size_t i = 0; i < c.n_columns && rc == BKT_OK; i++)
         rc = column(s, j, &c.columns[i], err);
     bkt_jout_close(j);

@@ -52,10 +52,10 @@ static int collect(struct verify *v, struct bkt_err *err)
 
 static void load_commits(struct verify *v)
 {
-    struct bkt_names *names = v->s->names;
+    struct bkt_repository_names *names = v->s->names;
     v->commits = calloc(names->n_branches + 1, sizeof *v->commits);
     for (size_t i = 0; v->commits && i < names->n_branches; i++)
-        if (bkt_names_commit(names, names->branches[i].name, &v->commits[i], NULL) < 0)
+        if (bkt_repository_names_commit(names, names->branches[i].name, &v->commits[i], NULL) < 0)
             bkt_commit_fini(&v->commits[i]);
 }
 

@@ -39,13 +39,13 @@ static int add_record(struct selection *s, const char *record, const char *name,
     return BKT_OK;
 }
 
-static int add_sample(struct selection *s, struct bkt_names *names, const struct bkt_named_sample *sample,
-                      struct bkt_err *err)
+static int add_sample(struct selection *s, struct bkt_repository_names *names,
+                      const struct bkt_named_sample *sample, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     char record[H5BUCKET_RECORD_MAX];
     BKT_PASS_MEM(err, selection_name(sample, &name));
-    BKT_TRY(err, bkt_names_record(names, sample->digest, record, err), "%s", bkt_buf_str(&name));
+    BKT_TRY(err, bkt_repository_names_record(names, sample->digest, record, err), "%s", bkt_buf_str(&name));
     return add_record(s, record, bkt_buf_str(&name), err);
 }
 
@@ -60,7 +60,7 @@ static bool matches(const struct bkt_named_sample *s, const struct path *p)
            (*s->sample == '#' && strcmp(s->sample + 1, p->sample) == 0);
 }
 
-static int add_path(struct selection *s, struct bkt_names *names, const struct bkt_commit *c,
+static int add_path(struct selection *s, struct bkt_repository_names *names, const struct bkt_commit *c,
                     const struct bkt_column *column, const struct path *p, struct bkt_err *err)
 {
     bool   one = p->sample && (p->sub || !column->nested);
@@ -77,7 +77,8 @@ static int add_path(struct selection *s, struct bkt_names *names, const struct b
     return n || !p->sample ? BKT_OK : BKT_ENOENT;
 }
 
-static int add_name(struct selection *s, struct bkt_names *names, const char *arg, struct bkt_err *err)
+static int add_name(struct selection *s, struct bkt_repository_names *names, const char *arg,
+                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf branch = {0}, column = {0};
     BKT_CLEANUP(bkt_commit_fini) struct bkt_commit c = {0};
@@ -91,7 +92,7 @@ static int add_name(struct selection *s, struct bkt_names *names, const char *ar
         *slash = 0;
     if (p.sub)
         *p.sub++ = 0;
-    BKT_PASS(bkt_names_commit(names, branch.len ? bkt_buf_str(&branch) : NULL, &c, err));
+    BKT_PASS(bkt_repository_names_commit(names, branch.len ? bkt_buf_str(&branch) : NULL, &c, err));
     const struct bkt_column *found = bkt_commit_column(&c, name);
     BKT_FAIL_IF(err, !found, BKT_ENOENT, "%s: branch %s has no column %s", arg,
                 branch.len ? bkt_buf_str(&branch) : names->head, name);
@@ -101,7 +102,8 @@ static int add_name(struct selection *s, struct bkt_names *names, const char *ar
     return rc;
 }
 
-int selection_add(struct selection *s, struct bkt_names *names, const char *arg, struct bkt_err *err)
+int selection_add(struct selection *s, struct bkt_repository_names *names, const char *arg,
+                  struct bkt_err *err)
 {
     if (selection_is_record(arg))
         return add_record(s, arg, arg, err);

@@ -17,7 +17,7 @@ struct selection {
  *  @param names  NULL: the repository has none, and only records can be given
  *  @return BKT_OK; BKT_ENOENT: the repository lacks the branch, column or sample; BKT_EINVAL; BKT_EFORMAT;
  * ... */
-BKT_NODISCARD int selection_add(struct selection *s, struct bkt_names *names, const char *arg,
+BKT_NODISCARD int selection_add(struct selection *s, struct bkt_repository_names *names, const char *arg,
                                 struct bkt_err *err);
 void selection_fini(struct selection *s);
 

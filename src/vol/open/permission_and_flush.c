@@ -55,7 +55,7 @@ static int flush_all(struct bkt_file *f, struct bkt_err *err)
     return rc;
 }
 
-static void name_unstored(const struct bkt_file *f, struct bkt_names *names)
+static void name_unstored(const struct bkt_file *f, struct bkt_message_names *names)
 {
     bkt_unstored_names(f->dom, names);
     bkt_domain_name_unstored(f->dom, names);
@@ -65,7 +65,7 @@ static void name_unstored(const struct bkt_file *f, struct bkt_names *names)
 static int flush_one(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    struct bkt_names names = {.n = 0};
+    struct bkt_message_names names = {.n = 0};
     int rc = bkt_chunks_written(f->dom) ? bkt_chunks_trim(f->dom, err) : BKT_OK; /* nothing waits for it */
     if (bkt_domain_is_dirty(f->dom)) /* objects that other writers changed as well are read anew, in place:
                                         reading ahead must stop */
@@ -225,7 +225,7 @@ static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
     if (f->lost)
         return;
     f->lost = true;
-    struct bkt_names names = {.n = 0};
+    struct bkt_message_names names = {.n = 0};
     name_unstored(f, &names);
     (void)fprintf(stderr, "h5bucket: %s: changes are lost (%s): %s\n", f->name, names.text,
                   bkt_err_reason(err, code));
