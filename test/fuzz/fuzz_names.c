@@ -35,7 +35,7 @@ static void use_list(const unsigned char *data, size_t size)
             abort();
     } else {
         for (size_t i = 0; i < c.n_columns; i++) {
-            const struct bkt_column *column = &c.columns[i];
+            const struct bkt_sample_column *column = &c.columns[i];
             n += column->n;
             for (size_t k = column->first; k < column->first + column->n; k++)
                 if (!bkt_commit_sample(&c, column, c.samples[k].sample, c.samples[k].sub))

@@ -48,7 +48,8 @@ static int add_column(struct bkt_commit *c, size_t *cap, char *key, char *digest
         return BKT_EFORMAT;
     if (bkt_list_room(&c->columns, c->n_columns, cap, sizeof *c->columns) < 0)
         return BKT_ENOMEM;
-    c->columns[c->n_columns++] = (struct bkt_column){.name = name, .schema = digest, .nested = *p == 'n'};
+    c->columns[c->n_columns++] =
+        (struct bkt_sample_column){.name = name, .schema = digest, .nested = *p == 'n'};
     return BKT_OK;
 }
 
@@ -98,7 +99,7 @@ static int by_name(const char *a, const char *b)
 
 static int by_column(const void *x, const void *y)
 {
-    return strcmp(((const struct bkt_column *)x)->name, ((const struct bkt_column *)y)->name);
+    return strcmp(((const struct bkt_sample_column *)x)->name, ((const struct bkt_sample_column *)y)->name);
 }
 
 static int by_sample(const void *x, const void *y)
@@ -115,7 +116,7 @@ static int assign(struct bkt_commit *c, struct bkt_err *err)
 {
     size_t at = 0;
     for (size_t i = 0; i < c->n_columns; i++) {
-        struct bkt_column *column = &c->columns[i];
+        struct bkt_sample_column *column = &c->columns[i];
         BKT_FAIL_IF(err, i && strcmp(column->name, column[-1].name) == 0, BKT_EFORMAT,
                     "column %s is listed twice", column->name);
         column->first = at;

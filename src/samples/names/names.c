@@ -181,7 +181,7 @@ void bkt_commit_fini(struct bkt_commit *c)
     memset(c, 0, sizeof *c);
 }
 
-const struct bkt_column *bkt_commit_column(const struct bkt_commit *c, const char *name)
+const struct bkt_sample_column *bkt_commit_column(const struct bkt_commit *c, const char *name)
 {
     for (size_t i = 0; i < c->n_columns; i++)
         if (strcmp(c->columns[i].name, name) == 0)
@@ -195,8 +195,9 @@ static int same_name(const char *stored, const char *given)
     return strcmp(stored, given) == 0 ? 2 : *stored == '#' && strcmp(stored + 1, given) == 0;
 }
 
-const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, const struct bkt_column *column,
-                                                 const char *sample, const char *sub)
+const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c,
+                                                 const struct bkt_sample_column *column, const char *sample,
+                                                 const char *sub)
 {
     const struct bkt_named_sample *found = NULL;
     int best = 0;
@@ -239,7 +240,7 @@ int bkt_repository_names_record(struct bkt_repository_names *names, const char *
 }
 
 int bkt_repository_names_schema(struct bkt_repository_names *names, const char *digest,
-                                struct bkt_column_schema *out, struct bkt_err *err)
+                                struct bkt_sample_column_schema *out, struct bkt_err *err)
 {
     const void *value;
     size_t      n;

@@ -19,7 +19,7 @@ struct bkt_repository_names {
     size_t             n_branches;
     char              *head;     /* the branch that was last checked out; "": unknown */
 };
-struct bkt_column {
+struct bkt_sample_column {
     const char *name, *schema; /* schema: its digest */
     bool        nested;
     size_t      first, n;      /* samples of the commit */
@@ -32,12 +32,12 @@ struct bkt_named_sample {
 /** Columns and samples of one commit, by name, numbers first and in their order. */
 struct bkt_commit {
     struct bkt_buf           text; /* the bytes to which the other members point */
-    struct bkt_column       *columns;
+    struct bkt_sample_column *columns;
     size_t                   n_columns;
     struct bkt_named_sample *samples;
     size_t                   n_samples;
 };
-struct bkt_column_schema {
+struct bkt_sample_column_schema {
     char    type[32], backend[16]; /* "": not given */
     bool    variable, has_shape;
     int     rank;
@@ -58,18 +58,19 @@ BKT_NODISCARD int bkt_repository_names_commit(struct bkt_repository_names *names
 void bkt_commit_fini(struct bkt_commit *c);
 
 /** The column of a name, or NULL. */
-const struct bkt_column *bkt_commit_column(const struct bkt_commit *c, const char *name);
+const struct bkt_sample_column *bkt_commit_column(const struct bkt_commit *c, const char *name);
 /** The sample of a name, or NULL.  A number may be given without its '#'.
  *  @param sub  NULL: of a flat column */
-const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c, const struct bkt_column *column,
-                                                 const char *sample, const char *sub);
+const struct bkt_named_sample *bkt_commit_sample(const struct bkt_commit *c,
+                                                 const struct bkt_sample_column *column, const char *sample,
+                                                 const char *sub);
 
 /** The record behind a sample's digest. */
 BKT_NODISCARD int bkt_repository_names_record(struct bkt_repository_names *names, const char *digest,
                                               char record[H5BUCKET_RECORD_MAX], struct bkt_err *err);
 /** The schema behind a column's digest. */
 BKT_NODISCARD int bkt_repository_names_schema(struct bkt_repository_names *names, const char *digest,
-                                              struct bkt_column_schema *out, struct bkt_err *err);
+                                              struct bkt_sample_column_schema *out, struct bkt_err *err);
 /** Whether a record is one of an HDF5 file, which the others of a repository are not. */
 bool bkt_record_in_hdf5(const char *record);
 

@@ -173,7 +173,7 @@ static void sample_files_fini(struct sample_files *f)
     *f = (struct sample_files){0};
 }
 
-static void say_shape(struct bkt_buf *b, const struct bkt_column_schema *s)
+static void say_shape(struct bkt_buf *b, const struct bkt_sample_column_schema *s)
 {
     if (!s->has_shape)
         return;
@@ -183,7 +183,8 @@ static void say_shape(struct bkt_buf *b, const struct bkt_column_schema *s)
     bkt_say(b, ")");
 }
 
-static void column_json(struct bkt_jout *j, const struct bkt_column *c, const struct bkt_column_schema *s)
+static void column_json(struct bkt_jout *j, const struct bkt_sample_column *c,
+                        const struct bkt_sample_column_schema *s)
 {
     bkt_jout_open(j, NULL, '{');
     bkt_jout_members(j, "name:s nested:b samples:n type:s backend:s variable:b", c->name, c->nested,
@@ -194,10 +195,11 @@ static void column_json(struct bkt_jout *j, const struct bkt_column *c, const st
     bkt_jout_close(j);
 }
 
-static int column(struct sample_tool *s, struct bkt_jout *j, const struct bkt_column *c, struct bkt_err *err)
+static int column(struct sample_tool *s, struct bkt_jout *j, const struct bkt_sample_column *c,
+                  struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf line = {0};
-    struct bkt_column_schema schema;
+    struct bkt_sample_column_schema schema;
     BKT_TRY(err, bkt_repository_names_schema(s->names, c->schema, &schema, err), "column %s", c->name);
     if (s->t->json) {
         column_json(j, c, &schema);

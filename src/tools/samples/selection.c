@@ -61,7 +61,7 @@ static bool matches(const struct bkt_named_sample *s, const struct path *p)
 }
 
 static int add_path(struct selection *s, struct bkt_repository_names *names, const struct bkt_commit *c,
-                    const struct bkt_column *column, const struct path *p, struct bkt_err *err)
+                    const struct bkt_sample_column *column, const struct path *p, struct bkt_err *err)
 {
     bool   one = p->sample && (p->sub || !column->nested);
     size_t n   = 0;
@@ -93,7 +93,7 @@ static int add_name(struct selection *s, struct bkt_repository_names *names, con
     if (p.sub)
         *p.sub++ = 0;
     BKT_PASS(bkt_repository_names_commit(names, branch.len ? bkt_buf_str(&branch) : NULL, &c, err));
-    const struct bkt_column *found = bkt_commit_column(&c, name);
+    const struct bkt_sample_column *found = bkt_commit_column(&c, name);
     BKT_FAIL_IF(err, !found, BKT_ENOENT, "%s: branch %s has no column %s", arg,
                 branch.len ? bkt_buf_str(&branch) : names->head, name);
     int rc = add_path(s, names, &c, found, &p, err);

@@ -11,8 +11,8 @@
 #include "vol/core/token.h"
 #include "schema/json/reference_text.h"
 
-static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src, size_t n,
-                 const struct bkt_slice *old, struct bkt_stored *out);
+static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
+                 size_t n, const struct bkt_slice *old, struct bkt_stored *out);
 
 void bkt_stored_fini(struct bkt_stored *s)
 {
@@ -100,7 +100,7 @@ static int put_id(struct bkt_conv_run *r, const struct bkt_conv *c, const struct
     return BKT_OK;
 }
 
-int bkt_conv_put_obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+int bkt_conv_put_obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
                          size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -116,12 +116,12 @@ int bkt_conv_put_obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const
     return BKT_OK;
 }
 
-static const H5R_ref_t *new_ref_at(const struct bkt_column *src, size_t i, H5R_ref_t *copy)
+static const H5R_ref_t *new_ref_at(const struct bkt_value_column *src, size_t i, H5R_ref_t *copy)
 {
     return memcpy(copy, src->base + i * src->stride, sizeof *copy); /* the program's value may be unaligned */
 }
 
-int bkt_conv_put_new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+int bkt_conv_put_new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
                          size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -152,7 +152,7 @@ static int put_counted(struct bkt_conv_run *r, struct bkt_buf *out, const void *
     return BKT_OK;
 }
 
-static int store_strings(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+static int store_strings(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
                          size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     (void)c, (void)old;
@@ -169,8 +169,9 @@ static int store_strings(struct bkt_conv_run *r, const struct bkt_conv *c, const
     return BKT_OK;
 }
 
-static int store_text_refs(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
-                           size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+static int store_text_refs(struct bkt_conv_run *r, const struct bkt_conv *c,
+                           const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                           struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     (void)old;
@@ -188,8 +189,8 @@ static int store_text_refs(struct bkt_conv_run *r, const struct bkt_conv *c, con
 }
 
 /* The contents of all sequences, side by side */
-static int join(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_column *src, size_t n,
-                unsigned char **out, size_t *total)
+static int join(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_value_column *src,
+                size_t n, unsigned char **out, size_t *total)
 {
     hvl_t v;
     *total = 0;
@@ -210,8 +211,9 @@ static int join(struct bkt_conv_run *r, const struct bkt_conv *base, const struc
     return BKT_OK;
 }
 
-static int store_sequences(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
-                           size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+static int store_sequences(struct bkt_conv_run *r, const struct bkt_conv *c,
+                           const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                           struct bkt_stored *out)
 {
     const struct bkt_conv *base = &c->child[0];
     BKT_CLEANUP(bkt_freep) unsigned char *elems = NULL;
@@ -220,7 +222,8 @@ static int store_sequences(struct bkt_conv_run *r, const struct bkt_conv *c, con
     hvl_t  v;
     (void)old;
     BKT_PASS(join(r, base, src, n, &elems, &total));
-    BKT_PASS(store(r, base, &(struct bkt_column){.base = elems, .stride = base->dst}, total, NULL, &made));
+    BKT_PASS(
+        store(r, base, &(struct bkt_value_column){.base = elems, .stride = base->dst}, total, NULL, &made));
     for (size_t i = 0; i < n; i++) {
         memcpy(&v, src->base + i * src->stride, sizeof v);
         at += v.len;
@@ -232,19 +235,19 @@ static int store_sequences(struct bkt_conv_run *r, const struct bkt_conv *c, con
     return BKT_OK;
 }
 
-static int store_arrays(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+static int store_arrays(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
                         size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_freep) void             *owned = NULL;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *parts = NULL;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
-    struct bkt_column elems;
+    struct bkt_value_column elems;
     size_t total, each = (size_t)c->t->n_elems;
     BKT_PASS(bkt_conv_array_elements(r, c, src, n, &elems, &total, &owned));
     if (old && !(parts = bkt_conv_room(n, each * sizeof *parts, r->err)))
         return BKT_ENOMEM;
     if (old)
-        BKT_PASS(bkt_column_cut_arrays(c->t, old, n, parts, r->err));
+        BKT_PASS(bkt_value_column_cut_arrays(c->t, old, n, parts, r->err));
     BKT_PASS(store(r, &c->child[0], &elems, total, parts, &made));
     for (size_t i = 0; i < n; i++)
         out->end[i] = made.end[(i + 1) * each - 1];
@@ -287,7 +290,7 @@ static int stored_room(struct bkt_conv_run *r, size_t n, struct bkt_stored *out)
     return out->end ? BKT_OK : BKT_ENOMEM;
 }
 
-static int store_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+static int store_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
                         size_t n, const struct bkt_slice *old, struct bkt_stored *fields)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_slice *rest = NULL, *field = NULL;
@@ -299,9 +302,9 @@ static int store_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const 
         memcpy(rest, old, n * sizeof *rest);
     }
     for (size_t f = 0; f < c->n_child; f++) {
-        struct bkt_column from = {.base = src->base + c->child[f].offset, .stride = src->stride};
+        struct bkt_value_column from = {.base = src->base + c->child[f].offset, .stride = src->stride};
         if (old)
-            BKT_PASS(bkt_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
+            BKT_PASS(bkt_value_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
         if (c->child[f].kind != BKT_CONV_SKIP) {
             BKT_PASS(store(r, &c->child[f], &from, n, field, &fields[f]));
             continue;
@@ -326,8 +329,9 @@ static int put_together(struct bkt_conv_run *r, const struct bkt_stored *fields,
     return BKT_OK;
 }
 
-static int store_compounds(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
-                           size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+static int store_compounds(struct bkt_conv_run *r, const struct bkt_conv *c,
+                           const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                           struct bkt_stored *out)
 {
     struct bkt_stored *fields = bkt_conv_room(c->n_child, sizeof *fields, r->err);
     if (!fields)
@@ -342,7 +346,7 @@ static int store_compounds(struct bkt_conv_run *r, const struct bkt_conv *c, con
 }
 
 /* Elements of fixed size, stored beside variable ones */
-static int store_fixed(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src,
+static int store_fixed(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
                        size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     size_t bytes;
@@ -350,18 +354,19 @@ static int store_fixed(struct bkt_conv_run *r, const struct bkt_conv *c, const s
     if (c->partial && bytes)
         memset(out->bytes.ptr, 0, bytes);
     if (c->partial && old)
-        bkt_column_copy(&(struct bkt_column){.slices = old}, 0, n, c->src, out->bytes.ptr, c->src);
+        bkt_value_column_copy(&(struct bkt_value_column){.slices = old}, 0, n, c->src, out->bytes.ptr,
+                              c->src);
     for (size_t i = 0; i < n; i++)
         out->end[i] = (i + 1) * c->src;
     return bkt_conv_column(r, c, src, n, out->bytes.ptr, c->src);
 }
 
-typedef int store_fn(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src, size_t n,
-                     const struct bkt_slice *old, struct bkt_stored *out);
+typedef int store_fn(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
+                     size_t n, const struct bkt_slice *old, struct bkt_stored *out);
 
 /* Store n elements into an empty @p out. */
-static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *src, size_t n,
-                 const struct bkt_slice *old, struct bkt_stored *out)
+static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
+                 size_t n, const struct bkt_slice *old, struct bkt_stored *out)
 {
     static store_fn *const by_kind[] = {
         [BKT_CONV_STRING] = store_strings,     [BKT_CONV_VLEN] = store_sequences,
@@ -380,15 +385,15 @@ static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct 
 /* ---- whole elements ---- */
 
 int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n,
-                   const struct bkt_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
+                   const struct bkt_value_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
                    struct bkt_err *err)
 {
     struct bkt_conv_run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
-    struct bkt_column from = {.base = src, .stride = c->dst};
+    struct bkt_value_column from = {.base = src, .stride = c->dst};
     if (!c->src)
         return store(&r, c, &from, n, old ? old->slices : NULL, out);
     if (c->partial && old)
-        bkt_column_copy(old, 0, n, c->src, packed, c->src);
+        bkt_value_column_copy(old, 0, n, c->src, packed, c->src);
     else if (c->partial)
         memset(packed, 0, n * c->src);
     return bkt_conv_column(&r, c, &from, n, packed, c->src);
@@ -401,12 +406,12 @@ int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t 
     BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
     BKT_CLEANUP(bkt_freep) struct bkt_slice *elems = NULL;
-    struct bkt_column col;
+    struct bkt_value_column col;
     size_t bytes;
     BKT_PASS(bkt_conv_init_store(&c, t, file_type, mem_type, err));
     bool keep = c.partial && old;
     if (keep)
-        BKT_PASS(bkt_column_of(t, &(struct bkt_slice){old->ptr, old->len}, n, &col, &elems, err));
+        BKT_PASS(bkt_value_column_of(t, &(struct bkt_slice){old->ptr, old->len}, n, &col, &elems, err));
     if (c.src && (!bkt_mul_size(n, c.src, &bytes) || bkt_buf_resize(out, bytes) < 0))
         BKT_NOMEM(err);
     BKT_PASS(bkt_conv_store(&c, in_file, src, n, keep ? &col : NULL, out->ptr, &made, dxpl, err));

@@ -12,7 +12,7 @@
 /* Elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster. */
 #define BATCH 16384
 
-static const unsigned char *element(const struct bkt_column *col, size_t i)
+static const unsigned char *element(const struct bkt_value_column *col, size_t i)
 {
     return col->slices ? col->slices[i].p : col->base + i * col->stride;
 }
@@ -55,8 +55,8 @@ static void take_back(struct bkt_conv_run *r)
         (void)H5Rdestroy((H5R_ref_t *)(void *)(r->refs.ptr + at));
 }
 
-void bkt_column_copy(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *dst,
-                     size_t dstride)
+void bkt_value_column_copy(const struct bkt_value_column *col, size_t first, size_t n, size_t size,
+                           unsigned char *dst, size_t dstride)
 {
     if (!col->slices && col->stride == size && dstride == size) {
         memcpy(dst, col->base + first * size, n * size);
@@ -77,19 +77,19 @@ static size_t size_out(const struct bkt_conv *c)
     return c->store ? c->src : c->dst;
 }
 
-static int copy(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                unsigned char *dst, size_t dstride)
+static int copy(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                size_t n, unsigned char *dst, size_t dstride)
 {
     (void)r;
-    bkt_column_copy(col, 0, n, c->src, dst, dstride);
+    bkt_value_column_copy(col, 0, n, c->src, dst, dstride);
     if (c->tails)
         bkt_tails_clear(c->t, dst, dstride, n);
     return BKT_OK;
 }
 
 /* Convert numbers that don't need H5Tconvert. */
-static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size_t n, unsigned char *dst,
-                    size_t dstride)
+static void numbers(const struct bkt_conv *c, const struct bkt_value_column *col, size_t n,
+                    unsigned char *dst, size_t dstride)
 {
     if (!col->slices)
         bkt_recast_step(&c->number, col->base, col->stride, dst, dstride, n);
@@ -97,8 +97,8 @@ static void numbers(const struct bkt_conv *c, const struct bkt_column *col, size
         bkt_recast_step(&c->number, col->slices[i].p, c->src, dst + i * dstride, c->dst, 1);
 }
 
-static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                unsigned char *dst, size_t dstride)
+static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                size_t n, unsigned char *dst, size_t dstride)
 {
     if (c->has_number && !r->asks) {
         numbers(c, col, n, dst, dstride);
@@ -117,15 +117,15 @@ static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
     for (size_t i = 0; i < n; i += batch) {
         size_t k = n - i < batch ? n - i : batch;
         unsigned char *to = there ? dst + i * dstride : here ? (unsigned char *)col->base + i * wide : tmp;
-        const struct bkt_column old = {.base = dst + i * dstride, .stride = dstride};
+        const struct bkt_value_column old = {.base = dst + i * dstride, .stride = dstride};
         if (bkg)
-            bkt_column_copy(&old, 0, k, out, bkg, out);
+            bkt_value_column_copy(&old, 0, k, out, bkg, out);
         if (!here)
-            bkt_column_copy(col, i, k, in, to, in);
+            bkt_value_column_copy(col, i, k, in, to, in);
         BKT_NEED_H5(r->err, H5Tconvert(from, to_type, k, to, bkg, r->dxpl) >= 0, "converting values");
         if (!there)
-            bkt_column_copy(&(struct bkt_column){.base = to, .stride = out}, 0, k, out, dst + i * dstride,
-                            dstride);
+            bkt_value_column_copy(&(struct bkt_value_column){.base = to, .stride = out}, 0, k, out,
+                                  dst + i * dstride, dstride);
     }
     if (c->tails)
         bkt_tails_clear(c->t, dst, dstride, n);
@@ -133,7 +133,8 @@ static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
 }
 
 /* The bytes behind a stored value's length word */
-static int payload(struct bkt_conv_run *r, const struct bkt_column *col, size_t i, struct bkt_slice *out)
+static int payload(struct bkt_conv_run *r, const struct bkt_value_column *col, size_t i,
+                   struct bkt_slice *out)
 {
     const struct bkt_slice *s = &col->slices[i];
     if (s->n == 4 && bkt_get_le(s->p, 4) == BKT_VAR_NULL) { /* a string */
@@ -147,8 +148,8 @@ static int payload(struct bkt_conv_run *r, const struct bkt_column *col, size_t 
     return BKT_OK;
 }
 
-static int string(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                  unsigned char *dst, size_t dstride)
+static int string(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                  size_t n, unsigned char *dst, size_t dstride)
 {
     (void)c;
     for (size_t i = 0; i < n; i++) {
@@ -199,8 +200,8 @@ static int count_elements(struct bkt_conv_run *r, const struct bkt_conv *base, c
     return BKT_OK;
 }
 
-int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
-                   struct bkt_err *err)
+int bkt_value_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, struct bkt_slice *out,
+                         struct bkt_err *err)
 {
     for (size_t i = 0; i < count; i++) {
         out[i].p = rd->p;
@@ -210,29 +211,29 @@ int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count, st
     return BKT_OK;
 }
 
-int bkt_column_cut_arrays(const struct bkt_type *t, const struct bkt_slice *arrays, size_t n,
-                          struct bkt_slice *out, struct bkt_err *err)
+int bkt_value_column_cut_arrays(const struct bkt_type *t, const struct bkt_slice *arrays, size_t n,
+                                struct bkt_slice *out, struct bkt_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_rd rd = bkt_rd_of(arrays[i].p, arrays[i].n);
-        BKT_PASS(bkt_column_cut(t->base, &rd, (size_t)t->n_elems, out + i * (size_t)t->n_elems, err));
+        BKT_PASS(bkt_value_column_cut(t->base, &rd, (size_t)t->n_elems, out + i * (size_t)t->n_elems, err));
     }
     return BKT_OK;
 }
 
-int bkt_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *rest, struct bkt_slice *field,
-                         struct bkt_err *err)
+int bkt_value_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *rest,
+                               struct bkt_slice *field, struct bkt_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_rd rd = bkt_rd_of(rest[i].p, rest[i].n);
-        BKT_PASS(bkt_column_cut(t, &rd, 1, &field[i], err));
+        BKT_PASS(bkt_value_column_cut(t, &rd, 1, &field[i], err));
         rest[i].p = rd.p;
         rest[i].n -= field[i].n;
     }
     return BKT_OK;
 }
 
-static int flatten(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_column *col,
+static int flatten(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_value_column *col,
                    size_t n, struct sequences *q)
 {
     struct bkt_slice s;
@@ -256,13 +257,13 @@ static int flatten(struct bkt_conv_run *r, const struct bkt_conv *base, const st
         if (base->src && s.n)
             memcpy(q->packed + at * base->src, s.p, s.n);
         else if (!base->src)
-            BKT_PASS(bkt_column_cut(base->t, &rd, q->len[i], q->slices + at, r->err));
+            BKT_PASS(bkt_value_column_cut(base->t, &rd, q->len[i], q->slices + at, r->err));
     }
     return BKT_OK;
 }
 
-static int vlen(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                unsigned char *dst, size_t dstride)
+static int vlen(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                size_t n, unsigned char *dst, size_t dstride)
 {
     const struct bkt_conv *base = &c->child[0];
     BKT_CLEANUP(sequences_fini) struct sequences q = {0};
@@ -270,7 +271,7 @@ static int vlen(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
     BKT_CLEANUP(bkt_freep) unsigned char *elems = bkt_conv_room(q.total, base->dst, r->err);
     if (!elems)
         return BKT_ENOMEM;
-    struct bkt_column all = {.slices = q.slices, .base = q.packed, .stride = base->src};
+    struct bkt_value_column all = {.slices = q.slices, .base = q.packed, .stride = base->src};
     BKT_PASS(bkt_conv_column(r, base, &all, q.total, elems, base->dst));
     for (size_t i = 0, at = 0; i < n; at += q.len[i++]) {
         hvl_t  v     = {.len = q.len[i], .p = NULL};
@@ -286,8 +287,9 @@ static int vlen(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
     return BKT_OK;
 }
 
-int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col,
-                            size_t n, struct bkt_column *out, size_t *total, void **owned)
+int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c,
+                            const struct bkt_value_column *col, size_t n, struct bkt_value_column *out,
+                            size_t *total, void **owned)
 {
     size_t each = (size_t)c->t->n_elems, in = size_in(c);
     bool fits = bkt_mul_size(n, each, total) && each <= SIZE_MAX / sizeof(struct bkt_slice);
@@ -302,27 +304,27 @@ int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c, co
         unsigned char *packed = bkt_conv_room(n, in, r->err);
         if (!packed)
             return BKT_ENOMEM;
-        bkt_column_copy(col, 0, n, in, packed, in);
+        bkt_value_column_copy(col, 0, n, in, packed, in);
         *owned = packed;
-        *out = (struct bkt_column){.base = packed, .stride = size_in(&c->child[0])};
+        *out = (struct bkt_value_column){.base = packed, .stride = size_in(&c->child[0])};
         return BKT_OK;
     }
     struct bkt_slice *slices = bkt_conv_room(n, each * sizeof *slices, r->err);
     *owned = slices;
     if (!slices)
         return BKT_ENOMEM;
-    *out = (struct bkt_column){.slices = slices};
-    return bkt_column_cut_arrays(c->t, col->slices, n, slices, r->err);
+    *out = (struct bkt_value_column){.slices = slices};
+    return bkt_value_column_cut_arrays(c->t, col->slices, n, slices, r->err);
 }
 
-static int array(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                 unsigned char *dst, size_t dstride)
+static int array(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                 size_t n, unsigned char *dst, size_t dstride)
 {
     const struct bkt_conv *base = &c->child[0];
-    const struct bkt_column old = {.base = dst, .stride = dstride};
+    const struct bkt_value_column old = {.base = dst, .stride = dstride};
     BKT_CLEANUP(bkt_freep) void *owned = NULL;
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = NULL;
-    struct bkt_column all;
+    struct bkt_value_column all;
     size_t total, out = size_out(c);
 
     BKT_PASS(bkt_conv_array_elements(r, c, col, n, &all, &total, &owned));
@@ -331,27 +333,28 @@ static int array(struct bkt_conv_run *r, const struct bkt_conv *c, const struct 
     tmp = bkt_conv_room(n, out, r->err);
     if (!tmp)
         return BKT_ENOMEM;
-    bkt_column_copy(&old, 0, n, out, tmp, out);
+    bkt_value_column_copy(&old, 0, n, out, tmp, out);
     BKT_PASS(bkt_conv_column(r, base, &all, total, tmp, size_out(base)));
-    bkt_column_copy(&(struct bkt_column){.base = tmp, .stride = out}, 0, n, out, dst, dstride);
+    bkt_value_column_copy(&(struct bkt_value_column){.base = tmp, .stride = out}, 0, n, out, dst, dstride);
     return BKT_OK;
 }
 
-static int fixed_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col,
+static int fixed_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
                         size_t n, unsigned char *dst, size_t dstride)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
-    struct bkt_column from = *col;
+    struct bkt_value_column from = *col;
     if (col->slices) {
         packed = bkt_conv_room(n, c->src, r->err);
         if (!packed)
             return BKT_ENOMEM;
-        bkt_column_copy(col, 0, n, c->src, packed, c->src);
-        from = (struct bkt_column){.base = packed, .stride = c->src};
+        bkt_value_column_copy(col, 0, n, c->src, packed, c->src);
+        from = (struct bkt_value_column){.base = packed, .stride = c->src};
     }
     for (size_t i = 0; i < c->n_child; i++) {
         size_t stored = c->t->fields[i].offset, mem = c->child[i].offset;
-        struct bkt_column field = {.base = from.base + (c->store ? mem : stored), .stride = from.stride};
+        struct bkt_value_column field = {.base = from.base + (c->store ? mem : stored),
+                                         .stride = from.stride};
         if (c->child[i].kind != BKT_CONV_SKIP)
             BKT_PASS(bkt_conv_column(r, &c->child[i], &field, n, dst + (c->store ? stored : mem), dstride));
     }
@@ -359,8 +362,8 @@ static int fixed_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const 
 }
 
 /* The beginning of a field depends on the fields before it, so fields are cut off in sequence. */
-static int compound(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                    unsigned char *dst, size_t dstride)
+static int compound(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                    size_t n, unsigned char *dst, size_t dstride)
 {
     if (c->src)
         return fixed_fields(r, c, col, n, dst, dstride);
@@ -370,16 +373,16 @@ static int compound(struct bkt_conv_run *r, const struct bkt_conv *c, const stru
         return BKT_ENOMEM;
     memcpy(rest, col->slices, n * sizeof *rest);
     for (size_t f = 0; f < c->n_child; f++) {
-        BKT_PASS(bkt_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
+        BKT_PASS(bkt_value_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
         if (c->child[f].kind != BKT_CONV_SKIP)
-            BKT_PASS(bkt_conv_column(r, &c->child[f], &(struct bkt_column){.slices = field}, n,
+            BKT_PASS(bkt_conv_column(r, &c->child[f], &(struct bkt_value_column){.slices = field}, n,
                                      dst + c->child[f].offset, dstride));
     }
     return BKT_OK;
 }
 
-static int obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                   unsigned char *dst, size_t dstride)
+static int obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                   size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id;
@@ -389,7 +392,7 @@ static int obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
     return BKT_OK;
 }
 
-static int region_text(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col,
+static int region_text(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
                        size_t i, struct bkt_slice *out)
 {
     if (c->src == 0)
@@ -398,8 +401,8 @@ static int region_text(struct bkt_conv_run *r, const struct bkt_conv *c, const s
     return BKT_OK;
 }
 
-static int one_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t i,
-                   H5R_ref_t *out, bool *made)
+static int one_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                   size_t i, H5R_ref_t *out, bool *made)
 {
     struct bkt_slice text;
     struct bkt_id    id;
@@ -412,8 +415,8 @@ static int one_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
     return *made ? bkt_object_make_ref(r->in_file, &id, H5I_INVALID_HID, NULL, out, r->err) : BKT_OK;
 }
 
-static int new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                   unsigned char *dst, size_t dstride)
+static int new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                   size_t n, unsigned char *dst, size_t dstride)
 {
     static const H5R_ref_t null;
     for (size_t i = 0; i < n; i++) {
@@ -428,8 +431,8 @@ static int new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
     return BKT_OK;
 }
 
-static int reg_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                   unsigned char *dst, size_t dstride)
+static int reg_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                   size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_slice text;
@@ -441,8 +444,8 @@ static int reg_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
     return BKT_OK;
 }
 
-int bkt_conv_column(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col, size_t n,
-                    unsigned char *dst, size_t dstride)
+int bkt_conv_column(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+                    size_t n, unsigned char *dst, size_t dstride)
 {
     static bkt_conv_fn *const converters[2][BKT_CONV_REG_REF + 1] = {
         {[BKT_CONV_COPY] = copy,
@@ -469,7 +472,8 @@ int bkt_conv_column(struct bkt_conv_run *r, const struct bkt_conv *c, const stru
     return fn(r, c, col, n, dst, dstride);
 }
 
-static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, size_t n, struct bkt_err *err)
+static int check_slices(const struct bkt_conv *c, const struct bkt_value_column *col, size_t n,
+                        struct bkt_err *err)
 {
     for (size_t i = 0; col->slices && c->src && i < n; i++)
         BKT_FAIL_IF(err, col->slices[i].n < c->src, BKT_EFORMAT, "%zu bytes stored for a value of %zu",
@@ -477,8 +481,8 @@ static int check_slices(const struct bkt_conv *c, const struct bkt_column *col, 
     return BKT_OK;
 }
 
-int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_column *col, size_t n,
-                 void *dst, hid_t dxpl, struct bkt_err *err)
+int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_value_column *col,
+                 size_t n, void *dst, hid_t dxpl, struct bkt_err *err)
 {
     struct bkt_conv_run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
     BKT_PASS(check_slices(c, col, n, err));
@@ -493,17 +497,17 @@ int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struc
     return rc;
 }
 
-int bkt_column_of(const struct bkt_type *t, const struct bkt_slice *stored, size_t n, struct bkt_column *out,
-                  struct bkt_slice **elems, struct bkt_err *err)
+int bkt_value_column_of(const struct bkt_type *t, const struct bkt_slice *stored, size_t n,
+                        struct bkt_value_column *out, struct bkt_slice **elems, struct bkt_err *err)
 {
     struct bkt_rd rd = bkt_rd_of(stored->p, stored->n);
-    *out = (struct bkt_column){.base = stored->p, .stride = t->size};
+    *out = (struct bkt_value_column){.base = stored->p, .stride = t->size};
     BKT_FAIL_IF(err, !t->is_var && (t->size == 0 || stored->n / t->size < n), BKT_EFORMAT,
                 "%zu bytes stored for %zu elements of %zu", stored->n, n, t->size);
     if (!t->is_var)
         return BKT_OK;
     out->slices = *elems = bkt_conv_room(n, sizeof **elems, err);
-    return *elems ? bkt_column_cut(t, &rd, n, *elems, err) : BKT_ENOMEM;
+    return *elems ? bkt_value_column_cut(t, &rd, n, *elems, err) : BKT_ENOMEM;
 }
 
 int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
@@ -512,8 +516,8 @@ int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t
 {
     BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *elems = NULL;
-    struct bkt_column col;
+    struct bkt_value_column col;
     BKT_PASS(bkt_conv_init(&c, t, file_type, mem_type, err));
-    BKT_PASS(bkt_column_of(t, stored, n, &col, &elems, err));
+    BKT_PASS(bkt_value_column_of(t, stored, n, &col, &elems, err));
     return bkt_conv_run(&c, in_file, &col, n, buf, dxpl, err);
 }

@@ -56,7 +56,7 @@ BKT_NODISCARD int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type 
 void              bkt_conv_fini(struct bkt_conv *c);
 
 /** Stored elements: slices of one element each, or packed elements, `stride` bytes apart. */
-struct bkt_column {
+struct bkt_value_column {
     const struct bkt_slice *slices; /* NULL: packed */
     const unsigned char    *base;
     size_t                  stride;
@@ -66,7 +66,7 @@ struct bkt_column {
  *  @param in_file  for references
  *  @param dxpl     for H5Tconvert and the memory manager */
 BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file,
-                               const struct bkt_column *col, size_t n, void *dst, hid_t dxpl,
+                               const struct bkt_value_column *col, size_t n, void *dst, hid_t dxpl,
                                struct bkt_err *err);
 
 /** The program's elements -> stored form.
@@ -74,29 +74,30 @@ BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_fil
  * @param packed  fixed-size types: n packed elements go there;  @p out: types with variable parts (packed
  * is not used) */
 BKT_NODISCARD int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src,
-                                 size_t n, const struct bkt_column *old, void *packed, struct bkt_stored *out,
-                                 hid_t dxpl, struct bkt_err *err);
+                                 size_t n, const struct bkt_value_column *old, void *packed,
+                                 struct bkt_stored *out, hid_t dxpl, struct bkt_err *err);
 
 /** Memory for @p n elements of @p size bytes, zeros, the caller's (free()); NULL: out of memory, in @p
  *  err. */
 void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err);
 /** Copy @p n elements of @p size bytes from number @p first on to places that are @p dstride bytes apart. */
-void bkt_column_copy(const struct bkt_column *col, size_t first, size_t n, size_t size, unsigned char *dst,
-                     size_t dstride);
+void bkt_value_column_copy(const struct bkt_value_column *col, size_t first, size_t n, size_t size,
+                           unsigned char *dst, size_t dstride);
 /** The column of @p n elements that are stored one after the other.
  *  @param elems  NULL before; the slices of a variable type, the caller's (free()), also after a failure
  *  @return BKT_OK; BKT_EFORMAT: there are fewer bytes */
-BKT_NODISCARD int bkt_column_of(const struct bkt_type *t, const struct bkt_slice *stored, size_t n,
-                                struct bkt_column *out, struct bkt_slice **elems, struct bkt_err *err);
+BKT_NODISCARD int bkt_value_column_of(const struct bkt_type *t, const struct bkt_slice *stored, size_t n,
+                                      struct bkt_value_column *out, struct bkt_slice **elems,
+                                      struct bkt_err *err);
 /** Cut @p count elements of type @p t off @p rd. */
-BKT_NODISCARD int bkt_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count,
-                                 struct bkt_slice *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_value_column_cut(const struct bkt_type *t, struct bkt_rd *rd, size_t count,
+                                       struct bkt_slice *out, struct bkt_err *err);
 /** Cut @p n arrays of type @p t into their elements. */
-BKT_NODISCARD int bkt_column_cut_arrays(const struct bkt_type *t, const struct bkt_slice *arrays, size_t n,
-                                        struct bkt_slice *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_value_column_cut_arrays(const struct bkt_type *t, const struct bkt_slice *arrays,
+                                              size_t n, struct bkt_slice *out, struct bkt_err *err);
 /** Cut a field of type @p t off each of @p n elements, of which @p rest is left. */
-BKT_NODISCARD int bkt_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *rest,
-                                       struct bkt_slice *field, struct bkt_err *err);
+BKT_NODISCARD int bkt_value_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_slice *rest,
+                                             struct bkt_slice *field, struct bkt_err *err);
 
 /** A tree's run over columns of elements, shared by values_to_memory.c and values_from_memory.c. */
 struct bkt_conv_run {
@@ -114,15 +115,15 @@ struct bkt_conv_run {
 /** Convert a column of elements, in the direction of the tree, to places that are @p dstride bytes apart.
  * Stored elements that are made here have a fixed size; those with variable parts are put together in
  * values_from_memory.c. */
-typedef int bkt_conv_fn(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_column *col,
+typedef int bkt_conv_fn(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
                         size_t n, unsigned char *dst, size_t dstride);
 bkt_conv_fn bkt_conv_column;
 /** The elements of @p n arrays, side by side in a column.
  *  @param total  gets their number
  *  @param owned  NULL before; memory for the column, the caller's (free()), also after a failure */
 BKT_NODISCARD int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c,
-                                          const struct bkt_column *col, size_t n, struct bkt_column *out,
-                                          size_t *total, void **owned);
+                                          const struct bkt_value_column *col, size_t n,
+                                          struct bkt_value_column *out, size_t *total, void **owned);
 /** The program's references -> stored ids (values_from_memory.c). */
 bkt_conv_fn bkt_conv_put_obj_ref, bkt_conv_put_new_ref;
 

@@ -123,7 +123,7 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
     one = calloc(2, j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
     BKT_NEED(err, one);
     unsigned char    *to  = one + (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
-    struct bkt_column col = {.base = one, .stride = j->conv.src, .scratch = true};
+    struct bkt_value_column col = {.base = one, .stride = j->conv.src, .scratch = true};
     BKT_PASS(bkt_conv_run(&j->conv, j->o, &col, 1, to, j->dxpl, err));
     if (!is_zero(to, j->conv.dst))
         BKT_PASS(bkt_dataset_was_written(j->o, &written, err));
@@ -132,7 +132,7 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
 }
 
 /* Deliver the next n elements, through @p packed, to their places in the selection. */
-static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, unsigned char *packed,
+static int deliver_some(struct job *j, const struct bkt_value_column *col, size_t n, unsigned char *packed,
                         struct bkt_err *err)
 {
     if (j->unwritten) {
@@ -148,7 +148,8 @@ static int deliver_some(struct job *j, const struct bkt_column *col, size_t n, u
 }
 
 /* Deliver n elements of the selection from number `first` on, which were read into col, to the program. */
-static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, size_t n, struct bkt_err *err)
+static int deliver(struct job *j, const struct bkt_value_column *col, uint64_t first, size_t n,
+                   struct bkt_err *err)
 {
     if (j->sel.flat) {
         unsigned char *to = j->buf + (j->sel.flat_at + first) * j->conv.dst;
@@ -166,7 +167,7 @@ static int deliver(struct job *j, const struct bkt_column *col, uint64_t first, 
     BKT_PASS(open_iters(j, err));
     for (size_t i = 0; i < n; i += batch) {
         size_t            k    = n - i < batch ? n - i : batch;
-        struct bkt_column part = *col;
+        struct bkt_value_column part = *col;
         part.base += col->slices ? 0 : i * col->stride;
         BKT_PASS(deliver_some(j, &part, k, packed, err));
     }
@@ -212,10 +213,10 @@ static int finish(struct job *j, struct bkt_read *read, uint64_t first, struct b
         return H5Tconvert(j->conv.file, j->conv.mem, n, read->dst, NULL, j->dxpl) < 0
                    ? bkt_h5err_capture(err, "converting values")
                    : BKT_OK;
-    struct bkt_column col = {.slices = j->conv.src ? NULL : read->slices,
-                             .base = read->dst,
-                             .stride = j->conv.src,
-                             .scratch = true};
+    struct bkt_value_column col = {.slices = j->conv.src ? NULL : read->slices,
+                                   .base = read->dst,
+                                   .stride = j->conv.src,
+                                   .scratch = true};
     return deliver(j, &col, first, n, err);
 }
 

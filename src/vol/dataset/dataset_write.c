@@ -126,7 +126,7 @@ static int with_old(struct job *j, const struct bkt_sel *file, const unsigned ch
     struct bkt_read read = {.io = j->o->io, .file = file, .dst = now};
     BKT_FAIL_IF(err, size && !now, BKT_ENOMEM, "no memory for %zu elements to convert", n);
     BKT_PASS(bkt_read_datasets(&read, 1, err));
-    struct bkt_column old = {.slices = size ? NULL : read.slices, .base = now, .stride = size};
+    struct bkt_value_column old = {.slices = size ? NULL : read.slices, .base = now, .stride = size};
     int rc = bkt_conv_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
     bkt_read_fini(&read);
     return rc;

@@ -61,7 +61,7 @@ static void cut(const struct bkt_type *t, const struct bkt_buf *b, struct bkt_sl
 {
     struct bkt_err err = {.n = 0};
     struct bkt_rd  rd  = bkt_rd_of(b->ptr, b->len);
-    ok(bkt_column_cut(t, &rd, N, out, &err), &err, "cutting");
+    ok(bkt_value_column_cut(t, &rd, N, out, &err), &err, "cutting");
     assert_int_equal(bkt_rd_left(&rd), 0);
 }
 
@@ -127,7 +127,7 @@ static void partial(void **state)
     cut(t, &stored, slices);
     ok(bkt_conv_init_store(&c, t, full, mem, &err), &err, "match");
     assert_true(c.partial);
-    struct bkt_column old = {.slices = slices};
+    struct bkt_value_column old = {.slices = slices};
     ok(bkt_conv_store(&c, NULL, parts, N, &old, NULL, &made, H5P_DEFAULT, &err), &err, "store parts");
     cut(t, &made.bytes, slices);
     struct bkt_slice all = {made.bytes.ptr, made.bytes.len};
