@@ -19,7 +19,7 @@
 void bkt_item_fail(struct bkt_item *it, int rc, const struct bkt_err *err)
 {
     struct h5bucket_sample *s = it->sample;
-    char shown[BKT_RECORD_SHOWN];
+    char shown[BKT_SAMPLE_RECORD_SHOWN];
     const char *why = bkt_err_reason(err, rc), *text = s->record ? s->record : "";
     it->rc = rc;
     s->status = -1;
@@ -27,7 +27,7 @@ void bkt_item_fail(struct bkt_item *it, int rc, const struct bkt_err *err)
         (void)snprintf(s->error, sizeof s->error, "%.511s", why);
     else
         (void)snprintf(s->error, sizeof s->error, "record '%s': %.370s",
-                       bkt_record_show(text, strnlen(text, H5BUCKET_RECORD_MAX), shown), why);
+                       bkt_sample_record_show(text, strnlen(text, H5BUCKET_RECORD_MAX), shown), why);
 }
 
 /* ---- places ---- */
@@ -79,7 +79,7 @@ static int check_buffer(const struct bkt_sample_batch *b, struct bkt_item *it, s
 static int place(const struct bkt_sample_batch *b, struct bkt_item *it, struct bkt_err *err)
 {
     const struct h5bucket_record *r = &it->record;
-    BKT_FAIL_IF(err, !bkt_record_elements(r, &it->n) || it->n > SIZE_MAX, BKT_ERANGE,
+    BKT_FAIL_IF(err, !bkt_sample_record_elements(r, &it->n) || it->n > SIZE_MAX, BKT_ERANGE,
                 "the sample is too large");
     BKT_PASS(bkt_repository_file(b->repo, r->format, r->uid, &it->file, err));
     BKT_PASS(bkt_sample_file_dset(it->file, r->dataset, &it->dset, err));
@@ -212,7 +212,7 @@ static int parse_all(struct bkt_sample_batch *b, struct h5bucket_sample samples[
         struct bkt_err why = {.n = 0};
         it->sample = &samples[i];
         size_t n = it->sample->record ? strnlen(it->sample->record, H5BUCKET_RECORD_MAX) : 0;
-        int parsed = bkt_record_parse(it->sample->record, n, &it->record, &why);
+        int parsed = bkt_sample_record_parse(it->sample->record, n, &it->record, &why);
         if (parsed < 0) {
             bkt_item_fail(it, parsed, &why);
             continue;
@@ -298,7 +298,7 @@ static int info(struct h5bucket_repository *repo, const char *record, hid_t *typ
     struct h5bucket_record r;
     struct bkt_sample_file *f;
     struct bkt_sample_dset *d;
-    BKT_PASS(bkt_record_parse(record, record ? strnlen(record, H5BUCKET_RECORD_MAX) : 0, &r, err));
+    BKT_PASS(bkt_sample_record_parse(record, record ? strnlen(record, H5BUCKET_RECORD_MAX) : 0, &r, err));
     if (fields)
         *fields = r;
     if (!type)

@@ -26,10 +26,10 @@ bool bkt_uid_ok(const char *uid, size_t n)
     return n > 0 && n < H5BUCKET_UID_MAX && ok == n;
 }
 
-const char *bkt_record_show(const char *text, size_t n, char out[BKT_RECORD_SHOWN])
+const char *bkt_sample_record_show(const char *text, size_t n, char out[BKT_SAMPLE_RECORD_SHOWN])
 {
     size_t i;
-    for (i = 0; i < n && i < BKT_RECORD_SHOWN - 1; i++)
+    for (i = 0; i < n && i < BKT_SAMPLE_RECORD_SHOWN - 1; i++)
         out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
     out[i] = 0;
     return out;
@@ -141,7 +141,7 @@ static bool shape(struct cursor *c, struct h5bucket_record *r)
     } while (peek(c) == ' ' && c->at++ < c->n);
     if (c->at < c->n)
         return stop(c, "a blank or the record's end is expected");
-    return bkt_record_elements(r, &elements) || stop(c, "the shape has too many elements");
+    return bkt_sample_record_elements(r, &elements) || stop(c, "the shape has too many elements");
 }
 
 /* The two older grammars: [digest$]dataset row*shape. */
@@ -175,18 +175,18 @@ static bool record(struct cursor *c, struct h5bucket_record *r)
     return rest_of_v4(c, r);
 }
 
-int bkt_record_parse(const char *text, size_t n, struct h5bucket_record *out, struct bkt_err *err)
+int bkt_sample_record_parse(const char *text, size_t n, struct h5bucket_record *out, struct bkt_err *err)
 {
     struct cursor c = {.text = text, .n = n};
-    char shown[BKT_RECORD_SHOWN];
+    char shown[BKT_SAMPLE_RECORD_SHOWN];
     memset(out, 0, sizeof *out);
     BKT_FAIL_IF(err, !text, BKT_EINVAL, "no record given");
     BKT_FAIL_IF(err, !record(&c, out), BKT_EINVAL, "record '%s': byte %zu: %s",
-                bkt_record_show(text, n, shown), c.at, c.want);
+                bkt_sample_record_show(text, n, shown), c.at, c.want);
     return BKT_OK;
 }
 
-bool bkt_record_elements(const struct h5bucket_record *r, uint64_t *out)
+bool bkt_sample_record_elements(const struct h5bucket_record *r, uint64_t *out)
 {
     uint64_t n = 1, known = 1; /* dimensions of 0 don't hide others that are too long */
     for (int i = 0; i < r->rank; i++) {
@@ -208,15 +208,15 @@ static int check(const struct h5bucket_record *r, int grammar, struct bkt_err *e
                 r->format);
     BKT_FAIL_IF(err, !bkt_uid_ok(r->uid, strnlen(r->uid, H5BUCKET_UID_MAX)), BKT_EINVAL,
                 "a record's uid has 1 to 63 letters, digits, '_' and '-'");
-    BKT_FAIL_IF(err, r->rank < 0 || r->rank > H5S_MAX_RANK || !bkt_record_elements(r, &elements), BKT_EINVAL,
-                "record of %s: the shape has too many dimensions or elements", r->uid);
+    BKT_FAIL_IF(err, r->rank < 0 || r->rank > H5S_MAX_RANK || !bkt_sample_record_elements(r, &elements),
+                BKT_EINVAL, "record of %s: the shape has too many dimensions or elements", r->uid);
     BKT_FAIL_IF(err, grammar != 2 && !r->has_digest, BKT_EINVAL,
                 "record of %s: grammar %d has a digest; use grammar 2", r->uid, grammar);
     return BKT_OK;
 }
 
-int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
-                    struct bkt_err *err)
+int bkt_sample_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
+                           struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf t = {0};
     BKT_PASS(check(r, grammar, err));
@@ -241,11 +241,11 @@ int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BU
 herr_t h5bucket_record_parse(const char *text, size_t n, struct h5bucket_record *out)
 {
     struct bkt_err err = {.n = 0};
-    return bkt_samples_done(bkt_record_parse(text, n, out, &err), &err);
+    return bkt_samples_done(bkt_sample_record_parse(text, n, out, &err), &err);
 }
 
 herr_t h5bucket_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX])
 {
     struct bkt_err err = {.n = 0};
-    return bkt_samples_done(bkt_record_emit(r, grammar, text, &err), &err);
+    return bkt_samples_done(bkt_sample_record_emit(r, grammar, text, &err), &err);
 }

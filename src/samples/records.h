@@ -11,13 +11,13 @@
 bool bkt_uid_ok(const char *uid, size_t n);
 
 /** h5bucket_record_parse() and h5bucket_record_emit() without HDF5's error stack. */
-int bkt_record_parse(const char *text, size_t n, struct h5bucket_record *out, struct bkt_err *err);
-int bkt_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
-                    struct bkt_err *err);
+int bkt_sample_record_parse(const char *text, size_t n, struct h5bucket_record *out, struct bkt_err *err);
+int bkt_sample_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
+                           struct bkt_err *err);
 
 /** The number of elements, 1 for a scalar.  False: it does not fit. */
-bool bkt_record_elements(const struct h5bucket_record *r, uint64_t *out);
+bool bkt_sample_record_elements(const struct h5bucket_record *r, uint64_t *out);
 
-#define BKT_RECORD_SHOWN 128
+#define BKT_SAMPLE_RECORD_SHOWN 128
 /** A record's bytes for messages: cut, and without control characters. */
-const char *bkt_record_show(const char *text, size_t n, char out[BKT_RECORD_SHOWN]);
+const char *bkt_sample_record_show(const char *text, size_t n, char out[BKT_SAMPLE_RECORD_SHOWN]);

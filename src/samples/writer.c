@@ -94,7 +94,7 @@ static int emit(const struct h5bucket_samples *w, const void *sample, const hsiz
     memcpy(r.uid, w->uid, sizeof r.uid);
     if (c->rank)
         memcpy(r.shape, shape, (size_t)c->rank * sizeof *shape);
-    return bkt_record_emit(&r, GRAMMAR, record, err);
+    return bkt_sample_record_emit(&r, GRAMMAR, record, err);
 }
 
 static int write_sample(struct h5bucket_samples *w, const void *sample, const hsize_t *shape,

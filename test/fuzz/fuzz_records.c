@@ -10,7 +10,8 @@ static void same_again(const char *text, size_t n, const struct h5bucket_record 
 {
     char again[H5BUCKET_RECORD_MAX];
     int grammar = text[3 + strlen(r->uid)] == ':' ? 5 : r->has_digest ? 4 : 2;
-    if (bkt_record_emit(r, grammar, again, NULL) < 0 || strlen(again) != n || memcmp(again, text, n) != 0)
+    if (bkt_sample_record_emit(r, grammar, again, NULL) < 0 || strlen(again) != n ||
+        memcmp(again, text, n) != 0)
         abort();
 }
 
@@ -23,8 +24,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     if (!text)
         return 0;
     memcpy(text, data, size);
-    if (bkt_record_parse(text, size, &r, &err) == BKT_OK) {
-        if (strchr(r.uid, '/') || strchr(r.uid, '.') || r.rank < 0 || r.rank > H5S_MAX_RANK || !bkt_record_elements(&r, &elements))
+    if (bkt_sample_record_parse(text, size, &r, &err) == BKT_OK) {
+        if (strchr(r.uid, '/') || strchr(r.uid, '.') || r.rank < 0 || r.rank > H5S_MAX_RANK ||
+            !bkt_sample_record_elements(&r, &elements))
             abort();
         same_again(text, size, &r);
     } else if (err.n == 0)

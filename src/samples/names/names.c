@@ -262,7 +262,7 @@ int bkt_repository_names_schema(struct bkt_repository_names *names, const char *
     return BKT_OK;
 }
 
-bool bkt_record_in_hdf5(const char *record)
+bool bkt_sample_record_in_hdf5(const char *record)
 {
     return strncmp(record, "00:", 3) == 0 || strncmp(record, "01:", 3) == 0;
 }

@@ -72,7 +72,7 @@ BKT_NODISCARD int bkt_repository_names_record(struct bkt_repository_names *names
 BKT_NODISCARD int bkt_repository_names_schema(struct bkt_repository_names *names, const char *digest,
                                               struct bkt_sample_column_schema *out, struct bkt_err *err);
 /** Whether a record is one of an HDF5 file, which the others of a repository are not. */
-bool bkt_record_in_hdf5(const char *record);
+bool bkt_sample_record_in_hdf5(const char *record);
 
 /** Read a commit's list, as it is stored: for tests.  @p out as of bkt_repository_names_commit(). */
 BKT_NODISCARD int bkt_commit_parse(const void *blosc, size_t n, struct bkt_commit *out, struct bkt_err *err);

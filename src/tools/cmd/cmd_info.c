@@ -28,21 +28,21 @@ static void count_use(struct info *in, const struct bkt_extent_use *u, const str
     in->logical += bkt_dset_logical(d);
 }
 
-static void print_counts(const struct info *in, const struct bkt_record *r)
+static void print_counts(const struct info *in, const struct bkt_shown_record *r)
 {
-    bkt_record_u64(r, "num_groups", "groups", in->kinds[BKT_GROUP]);
-    bkt_record_u64(r, "num_datasets", "datasets", in->kinds[BKT_DATASET]);
-    bkt_record_u64(r, "num_datatypes", "datatypes", in->kinds[BKT_DATATYPE]);
-    bkt_record_u64(r, "num_links", "links", in->links);
-    bkt_record_u64(r, "num_attributes", "attributes", in->attrs);
-    bkt_record_u64(r, "num_chunks", in->d ? "chunk objects" : "chunks", in->chunks);
-    bkt_record_bytes(r, "allocated_bytes", "  bytes", in->bytes);
+    bkt_shown_record_u64(r, "num_groups", "groups", in->kinds[BKT_GROUP]);
+    bkt_shown_record_u64(r, "num_datasets", "datasets", in->kinds[BKT_DATASET]);
+    bkt_shown_record_u64(r, "num_datatypes", "datatypes", in->kinds[BKT_DATATYPE]);
+    bkt_shown_record_u64(r, "num_links", "links", in->links);
+    bkt_shown_record_u64(r, "num_attributes", "attributes", in->attrs);
+    bkt_shown_record_u64(r, "num_chunks", in->d ? "chunk objects" : "chunks", in->chunks);
+    bkt_shown_record_bytes(r, "allocated_bytes", "  bytes", in->bytes);
     if (in->d) {
-        bkt_record_u64(r, "num_linked_chunks", "linked chunks", in->linked_chunks);
-        bkt_record_bytes(r, "linked_bytes", "  bytes", in->linked_bytes);
+        bkt_shown_record_u64(r, "num_linked_chunks", "linked chunks", in->linked_chunks);
+        bkt_shown_record_bytes(r, "linked_bytes", "  bytes", in->linked_bytes);
     }
-    bkt_record_bytes(r, "logical_bytes", "logical bytes", in->logical);
-    bkt_record_bytes(r, "metadata_bytes", "metadata bytes", in->metadata);
+    bkt_shown_record_bytes(r, "logical_bytes", "logical bytes", in->logical);
+    bkt_shown_record_bytes(r, "metadata_bytes", "metadata bytes", in->metadata);
 }
 
 /* ---- a plain HDF5 file: facts about it, and its objects counted ---- */
@@ -80,26 +80,26 @@ static int on_step(const struct plain_step *st, void *arg)
     return BKT_OK;
 }
 
-static void print_file(const struct info *in, const struct plain_facts *f, const struct bkt_record *r)
+static void print_file(const struct info *in, const struct plain_facts *f, const struct bkt_shown_record *r)
 {
     bkt_jout_open(r->j, NULL, '{');
-    bkt_record_str(r, "kind", "kind", "file");
-    bkt_record_url(r, "file", "file", in->p->uri);
-    bkt_record_bytes(r, "size", "size", f->size);
-    bkt_record_str(r, "etag", *f->etag ? "ETag" : NULL, *f->etag ? f->etag : NULL);
-    bkt_record_time(r, "lastModified", "modified", f->modified);
-    bkt_record_u64(r, "superblock", "superblock", f->superblock);
-    bkt_record_u64(r, "address_bytes", NULL, f->addr_bytes);
-    bkt_record_u64(r, "length_bytes", NULL, f->size_bytes);
-    bkt_record_bytes(r, "user_block", f->user_block ? "user block" : NULL, f->user_block);
+    bkt_shown_record_str(r, "kind", "kind", "file");
+    bkt_shown_record_url(r, "file", "file", in->p->uri);
+    bkt_shown_record_bytes(r, "size", "size", f->size);
+    bkt_shown_record_str(r, "etag", *f->etag ? "ETag" : NULL, *f->etag ? f->etag : NULL);
+    bkt_shown_record_time(r, "lastModified", "modified", f->modified);
+    bkt_shown_record_u64(r, "superblock", "superblock", f->superblock);
+    bkt_shown_record_u64(r, "address_bytes", NULL, f->addr_bytes);
+    bkt_shown_record_u64(r, "length_bytes", NULL, f->size_bytes);
+    bkt_shown_record_bytes(r, "user_block", f->user_block ? "user block" : NULL, f->user_block);
     print_counts(in, r);
-    bkt_record_bytes(r, "free_bytes", "free bytes", f->free_bytes);
+    bkt_shown_record_bytes(r, "free_bytes", "free bytes", f->free_bytes);
     bkt_jout_close(r->j);
 }
 
 /* After no domain could be opened, for the reason @p rc, @p why. */
 static int info_file(struct info *in, struct plain_file *p, int rc, const struct bkt_err *why,
-                     const struct bkt_record *r)
+                     const struct bkt_shown_record *r)
 {
     struct plain_facts facts = {0};
     struct bkt_err     err = {.n = 0};
@@ -141,20 +141,20 @@ static int on_object(const struct bkt_reached *r, void *arg)
     return BKT_OK;
 }
 
-static void print_domain(const struct info *in, const struct bkt_record *r)
+static void print_domain(const struct info *in, const struct bkt_shown_record *r)
 {
     const struct bkt_domain_doc *doc = bkt_domain_doc(in->d);
     bkt_jout_open(r->j, NULL, '{');
-    bkt_record_url(r, "domain", "domain", bkt_domain_name(in->d));
-    bkt_record_str(r, "root", "root", doc->root.text);
-    bkt_record_str(r, "schema", "schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
+    bkt_shown_record_url(r, "domain", "domain", bkt_domain_name(in->d));
+    bkt_shown_record_str(r, "root", "root", doc->root.text);
+    bkt_shown_record_str(r, "schema", "schema", bkt_id_is_v2(&doc->root) ? "v2" : "v1");
     bkt_jout_str(r->j, "owner", doc->owner);
-    bkt_record_url(r, NULL, "owner", doc->owner);
-    bkt_record_time(r, "created", "created", doc->created);
-    bkt_record_time(r, "lastModified", "modified", in->modified);
-    bkt_record_bytes(r, "user_block", doc->user.size ? "user block" : NULL, doc->user.size);
+    bkt_shown_record_url(r, NULL, "owner", doc->owner);
+    bkt_shown_record_time(r, "created", "created", doc->created);
+    bkt_shown_record_time(r, "lastModified", "modified", in->modified);
+    bkt_shown_record_bytes(r, "user_block", doc->user.size ? "user block" : NULL, doc->user.size);
     print_counts(in, r);
-    bkt_record_u64(r, "datasets_not_counted", in->uncounted ? "not counted" : NULL, in->uncounted);
+    bkt_shown_record_u64(r, "datasets_not_counted", in->uncounted ? "not counted" : NULL, in->uncounted);
     bkt_jout_close(r->j);
 }
 
@@ -174,7 +174,7 @@ static int run_one(struct bkt_tool *t, const char *name)
 {
     BKT_CLEANUP(plain_file_fini) struct plain_file plain = {.file = -1};
     const bool              human = bkt_tool_has(t, "human-readable") > 0;
-    const struct bkt_record r     = {.j = &t->j, .width = 16, .human = human};
+    const struct bkt_shown_record r = {.j = &t->j, .width = 16, .human = human};
     struct bkt_err          err   = {.n = 0};
     struct info             in    = {.t = t};
     int                     rc    = open_domain(name, &t->set, &plain, &in.d, &err);

@@ -95,40 +95,40 @@ static void attrs_of(const struct bkt_object *o, struct bkt_jout *j)
 
 /* With -v also as rows. */
 static void dset_of(struct ls *ls, const struct bkt_object *o, const struct where *where,
-                    const struct bkt_record *r)
+                    const struct bkt_shown_record *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf          b   = {0};
     BKT_CLEANUP(bkt_where_fini) struct bkt_extent_use use = {0};
     struct bkt_err                                    err = {.n = 0};
     const struct bkt_layout                          *l   = &o->dset.layout;
-    bkt_record_type(r, "type", ls->verbose ? "type" : NULL, o->dset.type);
+    bkt_shown_record_type(r, "type", ls->verbose ? "type" : NULL, o->dset.type);
     bkt_jout_space(r->j, "shape", &o->dset.space);
     bkt_jout_layout(r->j, &o->dset);
     if (!ls->verbose)
         return;
     layout_text(&b, &o->dset);
-    bkt_record_row(r, "layout", &b);
+    bkt_shown_record_row(r, "layout", &b);
     if (l->user_cls != l->cls)
-        bkt_record_str(r, NULL, "created as", bkt_show_layout(l->user_cls));
+        bkt_shown_record_str(r, NULL, "created as", bkt_show_layout(l->user_cls));
     if (where->count(where->arg, o, &use, &err) < 0) {
         ls->rc = bkt_tool_error(ls->t, o->id.text, &err);
         return;
     }
     bkt_jout_where(r->j, &use);
-    bkt_record_where(r, &use);
+    bkt_shown_record_where(r, &use);
 }
 
 static void object_of(struct ls *ls, const struct bkt_object *o, const struct where *where,
-                      const struct bkt_record *r)
+                      const struct bkt_shown_record *r)
 {
     const bool rows = ls->verbose;
-    bkt_record_str(r, NULL, rows ? where->id : NULL, o->id.text);
-    bkt_record_time(r, "created", rows ? "created" : NULL, o->created);
-    bkt_record_time(r, "modified", rows ? "modified" : NULL, o->modified);
+    bkt_shown_record_str(r, NULL, rows ? where->id : NULL, o->id.text);
+    bkt_shown_record_time(r, "created", rows ? "created" : NULL, o->created);
+    bkt_shown_record_time(r, "modified", rows ? "modified" : NULL, o->modified);
     if (o->kind == BKT_DATASET)
         dset_of(ls, o, where, r);
     if (o->kind == BKT_DATATYPE)
-        bkt_record_type(r, NULL, rows ? "type" : NULL, o->type);
+        bkt_shown_record_type(r, NULL, rows ? "type" : NULL, o->type);
     if (ls->attrs)
         attrs_of(o, r->j);
 }
@@ -136,7 +136,7 @@ static void object_of(struct ls *ls, const struct bkt_object *o, const struct wh
 static void print_step(struct ls *ls, const struct bkt_step *st, const struct where *where)
 {
     struct bkt_jout        *j = &ls->t->j;
-    const struct bkt_record r = {.j = j, .indent = 4, .width = 10, .human = ls->human};
+    const struct bkt_shown_record r = {.j = j, .indent = 4, .width = 10, .human = ls->human};
     if (!j->to)
         object_line(ls, st);
     bkt_jout_open(j, NULL, '{');
@@ -299,7 +299,7 @@ static void entry(struct ls *ls, struct bkt_store *st, const char *path, const s
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(st, path);
-    const struct bkt_record                  r    = {.j = &ls->t->j, .indent = 4, .width = 10};
+    const struct bkt_shown_record r = {.j = &ls->t->j, .indent = 4, .width = 10};
     struct bkt_use                           use;
     if (!name || !wanted(ls, path))
         return;
@@ -316,13 +316,13 @@ static void entry(struct ls *ls, struct bkt_store *st, const char *path, const s
     bkt_jout_time(&ls->t->j, "created", doc->doc.created);
     bkt_jout_time(&ls->t->j, "modified", doc->doc.modified);
     if (doc->what == BKT_IS_DOMAIN)
-        bkt_record_str(&r, "root", ls->verbose ? "root" : NULL, doc->doc.root.text);
+        bkt_shown_record_str(&r, "root", ls->verbose ? "root" : NULL, doc->doc.root.text);
     if (measure(ls, st, doc, &use)) {
         bkt_jout_members(&ls->t->j, "chunks:n bytes:n", use.n, use.bytes);
         bkt_say(&b, "%llu chunk objects, ", (unsigned long long)use.n);
         bkt_show_bytes(&b, use.bytes, ls->human);
         bkt_say_str(&b, ls->human ? " in all" : " bytes in all");
-        bkt_record_row(&r, "storage", &b);
+        bkt_shown_record_row(&r, "storage", &b);
     }
     acls_of(ls, &doc->doc);
     bkt_jout_close(&ls->t->j);

@@ -26,7 +26,7 @@ static void stat_fini(struct stat_of *s)
     bkt_buf_fini(&s->key);
 }
 
-static void dset_rows(const struct stat_of *s, const struct bkt_record *r)
+static void dset_rows(const struct stat_of *s, const struct bkt_shown_record *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b  = {0};
     const struct bkt_dset                   *ds = &s->o->dset;
@@ -34,52 +34,52 @@ static void dset_rows(const struct stat_of *s, const struct bkt_record *r)
     bkt_jout_layout(r->j, ds);
     bkt_jout_where(r->j, &s->where);
     bkt_show_space(&b, &ds->space);
-    bkt_record_row(r, "shape", &b);
+    bkt_shown_record_row(r, "shape", &b);
     bkt_say(&b, "%s", bkt_show_layout(ds->layout.cls));
     if (ds->layout.user_cls != ds->layout.cls)
         bkt_say(&b, ", created as %s", bkt_show_layout(ds->layout.user_cls));
-    bkt_record_row(r, "layout", &b);
+    bkt_shown_record_row(r, "layout", &b);
     for (unsigned i = 0; ds->layout.cls != BKT_D_NONE && i < ds->layout.rank; i++)
         bkt_say(&b, "%s%llu", i ? ", " : "", (unsigned long long)ds->layout.dims[i]);
-    bkt_record_row(r, ds->layout.rank ? "chunk" : NULL, &b);
+    bkt_shown_record_row(r, ds->layout.rank ? "chunk" : NULL, &b);
     bkt_show_filters(&b, ds);
-    bkt_record_row(r, "filters", &b);
-    bkt_record_where(r, &s->where);
+    bkt_shown_record_row(r, "filters", &b);
+    bkt_shown_record_where(r, &s->where);
 }
 
-static void place_rows(const struct stat_of *s, const struct bkt_record *r)
+static void place_rows(const struct stat_of *s, const struct bkt_shown_record *r)
 {
-    bkt_record_str(r, "id", s->file ? "address" : "id", s->o->id.text);
+    bkt_shown_record_str(r, "id", s->file ? "address" : "id", s->o->id.text);
     if (s->file) {
-        bkt_record_url(r, "file", "file", s->file);
+        bkt_shown_record_url(r, "file", "file", s->file);
         return;
     }
-    bkt_record_str(r, "key", "key", bkt_buf_str(&s->key));
-    bkt_record_u64(r, "json_bytes", "JSON bytes", s->o->json_bytes);
+    bkt_shown_record_str(r, "key", "key", bkt_buf_str(&s->key));
+    bkt_shown_record_u64(r, "json_bytes", "JSON bytes", s->o->json_bytes);
 }
 
 static void print(const struct stat_of *s, struct bkt_jout *j, bool human)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
-    const struct bkt_record                  r = {.j = j, .width = 12, .human = human};
+    const struct bkt_shown_record r = {.j = j, .width = 12, .human = human};
     bkt_jout_open(j, NULL, '{');
-    bkt_record_str(&r, "kind", "kind", bkt_show_kind(s->o->kind));
+    bkt_shown_record_str(&r, "kind", "kind", bkt_show_kind(s->o->kind));
     place_rows(s, &r);
-    bkt_record_time(&r, "created", "created", s->o->created);
-    bkt_record_time(&r, "modified", "modified", s->o->modified);
+    bkt_shown_record_time(&r, "created", "created", s->o->created);
+    bkt_shown_record_time(&r, "modified", "modified", s->o->modified);
     if (s->links_known)
-        bkt_record_u64(&r, "hard_links", "hard links", s->n_links);
-    bkt_record_u64(&r, NULL, "attributes", s->o->attrs.n);
+        bkt_shown_record_u64(&r, "hard_links", "hard links", s->n_links);
+    bkt_shown_record_u64(&r, NULL, "attributes", s->o->attrs.n);
     if (s->o->kind == BKT_GROUP)
-        bkt_record_u64(&r, "members", "members", s->members);
+        bkt_shown_record_u64(&r, "members", "members", s->members);
     else
-        bkt_record_type(&r, "type", "type", s->o->kind == BKT_DATASET ? s->o->dset.type : s->o->type);
+        bkt_shown_record_type(&r, "type", "type", s->o->kind == BKT_DATASET ? s->o->dset.type : s->o->type);
     if (s->o->kind == BKT_DATASET)
         dset_rows(s, &r);
     bkt_jout_attrs(j, s->o);
     for (size_t i = 0; !j->to && i < s->o->attrs.n; i++) {
         bkt_show_attr(&b, &s->o->attrs.v[i], 400);
-        bkt_record_row(&r, "@", &b);
+        bkt_shown_record_row(&r, "@", &b);
     }
     bkt_jout_close(j);
 }

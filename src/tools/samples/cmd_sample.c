@@ -18,14 +18,15 @@ static int measure(struct sample_tool *s, const char *record, size_t *bytes, str
     struct bkt_sample_file *f;
     struct bkt_sample_dset *d;
     uint64_t                n, room = 1, size;
-    BKT_PASS(bkt_record_parse(record, strlen(record), &r, err));
+    BKT_PASS(bkt_sample_record_parse(record, strlen(record), &r, err));
     BKT_PASS(bkt_repository_file(s->repo, r.format, r.uid, &f, err));
     BKT_PASS(bkt_sample_file_dset(f, r.dataset, &d, err));
     for (int i = 1; i < d->rank; i++)
         BKT_FAIL_IF(err, !bkt_mul_u64(room, d->dims[i], &room), BKT_EFORMAT,
                     "%s: collection %u has an impossible extent", f->name, r.dataset);
-    BKT_FAIL_IF(err, !bkt_record_elements(&r, &n) || n > room || !bkt_mul_u64(n, d->elem, &size), BKT_ERANGE,
-                "record '%s': %s: collection %u has no such row or shape", record, f->name, r.dataset);
+    BKT_FAIL_IF(err, !bkt_sample_record_elements(&r, &n) || n > room || !bkt_mul_u64(n, d->elem, &size),
+                BKT_ERANGE, "record '%s': %s: collection %u has no such row or shape", record, f->name,
+                r.dataset);
     BKT_FAIL_IF(err, size > SAMPLE_MAX, BKT_EUNSUP, "record '%s': more than 4 GiB", record);
     *bytes = (size_t)size;
     return BKT_OK;

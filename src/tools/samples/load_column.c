@@ -82,8 +82,8 @@ static int parse_all(struct column *c, struct bkt_err *err)
         const char  *text = c->sel.records.v[i];
         it->at = i;
         BKT_FAIL_IF(err,
-                    bkt_record_parse(text, strlen(text), &it->r, NULL) < 0 ||
-                        !bkt_record_elements(&it->r, &elements),
+                    bkt_sample_record_parse(text, strlen(text), &it->r, NULL) < 0 ||
+                        !bkt_sample_record_elements(&it->r, &elements),
                     BKT_EUNSUP, "sample %s lies in no HDF5 file; its record is %s", c->sel.names.v[i], text);
         it->empty = elements == 0;
         if (!it->empty && !c->n_stored++)
@@ -186,7 +186,7 @@ static size_t first_chunk(const struct survey *s, uint64_t index)
 static bool is_inside(const struct column *c, const struct h5bucket_record *r, uint64_t rows)
 {
     uint64_t n;
-    if (r->row >= rows || !bkt_record_elements(r, &n))
+    if (r->row >= rows || !bkt_sample_record_elements(r, &n))
         return false;
     if (r->format == 0 && c->rank == 2)
         return n <= c->dims[1];
@@ -311,7 +311,8 @@ static unsigned shape_of(const struct column *c, hsize_t dims[BKT_MAX_RANK], uin
     const struct h5bucket_record *r = &c->lead;
     uint64_t n      = 1;
     bool     flat   = r->format == 0 && c->rank == 2;
-    bool     as_one = c->fixed && bkt_record_elements(r, &n) && flat && c->per_sample == 1 && n == c->dims[1];
+    bool as_one =
+        c->fixed && bkt_sample_record_elements(r, &n) && flat && c->per_sample == 1 && n == c->dims[1];
     unsigned rank   = as_one ? (unsigned)r->rank + 1 : c->rank;
     bool     exact  = c->fixed && !flat && c->rank == (unsigned)r->rank + 1;
     dims[0]  = c->n;

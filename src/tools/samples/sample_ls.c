@@ -60,7 +60,7 @@ static int add_record(void *arg, const char *key, size_t n, const void *value, s
     struct h5bucket_record  r;
     struct sample_use      *u;
     (void)key, (void)n;
-    if (n_value >= H5BUCKET_RECORD_MAX || bkt_record_parse(value, n_value, &r, NULL) < 0 ||
+    if (n_value >= H5BUCKET_RECORD_MAX || bkt_sample_record_parse(value, n_value, &r, NULL) < 0 ||
         bkt_map_get(f->seen, value, n_value))
         return BKT_OK;
     if (bkt_map_set(&f->seen, value, n_value, f, NULL) < 0)

@@ -23,7 +23,7 @@ static int add_record(void *arg, const char *key, size_t n, const void *value, s
     if (n_value < sizeof record && !memchr(value, 0, n_value)) {
         memcpy(record, value, n_value);
         record[n_value] = 0;
-        if (!bkt_record_in_hdf5(record)) {
+        if (!bkt_sample_record_in_hdf5(record)) {
             v->n_foreign++;
             return BKT_OK;
         }

@@ -10,7 +10,7 @@
 bool selection_is_record(const char *arg)
 {
     struct h5bucket_record r;
-    return bkt_record_parse(arg, strlen(arg), &r, NULL) == BKT_OK || strchr(arg, '$') ||
+    return bkt_sample_record_parse(arg, strlen(arg), &r, NULL) == BKT_OK || strchr(arg, '$') ||
            ((strncmp(arg, "00:", 3) == 0 || strncmp(arg, "01:", 3) == 0) && strchr(arg + 3, ':'));
 }
 
