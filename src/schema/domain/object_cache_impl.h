@@ -65,7 +65,7 @@ struct bkt_objects {
     /* snapshot_serve.c */
     enum snapshot_state  snap_state;
     struct bkt_snapshot *snap;    /* READY */
-    struct load         *held;    /* loads that wait for the snapshot, by next; the last one first */
+    struct bkt_object_load *held; /* loads that wait for the snapshot, by next; the last one first */
     uint64_t             expected;
     struct bkt_snapshot_hint snap_hint; /* the document's */
     double               snap_until;
@@ -78,7 +78,7 @@ struct bkt_objects {
 };
 
 /* One request and its parsing; owned by the function that works on it, freed by finish(). */
-struct load {
+struct bkt_object_load {
     struct bkt_req      req;
     struct bkt_job      job;
     struct bkt_objects *cache;
@@ -90,7 +90,7 @@ struct load {
     const void         *json;    /* in the snapshot, with its ETag; NULL: from the store */
     size_t              n_json;
     const char         *etag;
-    struct load        *next;    /* held, or in the same job */
+    struct bkt_object_load *next; /* held, or in the same job */
 };
 
 /* ---- object_cache.c; the lock is held ---- */
@@ -106,7 +106,8 @@ void          bkt_objects_evict(struct bkt_objects *c);
 /** Begin to load new entries, which may end before this returns.
  *  @param wanted  callers wait for them now, so they don't wait for the snapshot */
 void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted);
-void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted); /* go on with held loads */
+void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list,
+                  bool wanted); /* go on with held loads */
 void bkt_follow_more(
     struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
 /** The traversal has reached this object while members are queued.  If it is faster than the fetches ahead of
@@ -119,7 +120,7 @@ void bkt_follow_clear(struct bkt_follow *f); /* the lock is held */
 
 /** Before loads are sent: take those out of the list that wait for the snapshot, and those that are in it,
  *  which are parsed.  Not under the lock. */
-struct load *bkt_snap_serve(struct bkt_objects *c, struct load **list, bool wanted);
+struct bkt_object_load *bkt_snap_serve(struct bkt_objects *c, struct bkt_object_load **list, bool wanted);
 /** Don't take this object from the snapshot any more.  The lock is held. */
 void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id);
 /** Drop the snapshot, which is there, when it is too old.  The lock is held. */

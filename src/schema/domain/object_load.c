@@ -33,7 +33,7 @@ bool bkt_objects_pause(const struct bkt_store *st, unsigned tries)
 
 /* ---- loading ---- */
 
-static void load_free(struct load *l)
+static void load_free(struct bkt_object_load *l)
 {
     bkt_req_fini(&l->req);
     bkt_buf_fini(&l->key);
@@ -258,7 +258,7 @@ void bkt_objects_unfollow(struct bkt_objects *c)
 }
 
 /* Publish the outcome; takes over object and err. */
-static void finish(struct load *l, int rc, const struct bkt_object *object, struct bkt_err *err)
+static void finish(struct bkt_object_load *l, int rc, const struct bkt_object *object, struct bkt_err *err)
 {
     struct bkt_objects     *c    = l->cache;
     struct entry           *e    = l->entry;
@@ -288,21 +288,27 @@ static void finish(struct load *l, int rc, const struct bkt_object *object, stru
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-static void send(struct load *l);
+static void send(struct bkt_object_load *l);
 
 /* "" if memory is short; for messages. */
-static const char *key_of(struct load *l)
+static const char *key_of(struct bkt_object_load *l)
 {
     if (!l->key.len && bkt_id_key(&l->id, &l->key) < 0)
         bkt_buf_clear(&l->key);
     return bkt_buf_str(&l->key);
 }
 
-static const void *json_of(const struct load *l) { return l->json ? l->json : l->req.body.ptr; }
-static size_t      size_of(const struct load *l) { return l->json ? l->n_json : l->req.body.len; }
+static const void *json_of(const struct bkt_object_load *l)
+{
+    return l->json ? l->json : l->req.body.ptr;
+}
+static size_t size_of(const struct bkt_object_load *l)
+{
+    return l->json ? l->n_json : l->req.body.len;
+}
 
 /* BKT_OK with *out NULL: the answer isn't whole JSON, and reading it again may help. */
-static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
+static int parse(struct bkt_object_load *l, struct bkt_object **out, struct bkt_err *err)
 {
     size_t         n     = size_of(l);
     struct bkt_err why   = {.n = 0};
@@ -322,7 +328,7 @@ static int parse(struct load *l, struct bkt_object **out, struct bkt_err *err)
     return BKT_OK;
 }
 
-static void parse_one(struct load *l)
+static void parse_one(struct bkt_object_load *l)
 {
     struct bkt_object *object = NULL;
     struct bkt_err     err    = {.n = 0};
@@ -347,7 +353,9 @@ static void parse_one(struct load *l)
 
 static void run_parse(struct bkt_job *job)
 {
-    struct load *l = (struct load *)(void *)((char *)job - offsetof(struct load, job)), *next;
+    struct bkt_object_load *l = (struct bkt_object_load *)(void *)((char *)job -
+                                                                   offsetof(struct bkt_object_load, job)),
+                           *next;
     for (; l; l = next) {
         next    = l->next;
         l->next = NULL;
@@ -357,7 +365,7 @@ static void run_parse(struct bkt_job *job)
 
 static void fetched(struct bkt_req *req)
 {
-    struct load *l = req->arg;
+    struct bkt_object_load *l = req->arg;
     if (req->rc == BKT_OK) {
         if (req->body.len < SMALL_JSON)
             bkt_pool_submit_small(&l->job);
@@ -373,13 +381,13 @@ static void fetched(struct bkt_req *req)
 }
 
 /* If an answer was incomplete, those of other processes are as well. */
-static struct bkt_node_reads *node_of(const struct load *l)
+static struct bkt_node_reads *node_of(const struct bkt_object_load *l)
 {
     BKT_HOLD(&l->cache->lock);
     return l->tries > 1 ? NULL : l->cache->node;
 }
 
-static void send(struct load *l)
+static void send(struct bkt_object_load *l)
 {
     l->tries++;
     bkt_req_fini(&l->req);
@@ -392,10 +400,10 @@ static void send(struct load *l)
 }
 
 /* From the snapshot: several to a job. */
-static void parse_all(struct load *list)
+static void parse_all(struct bkt_object_load *list)
 {
     while (list) {
-        struct load *first = list, *last = list;
+        struct bkt_object_load *first = list, *last = list;
         for (unsigned n = 1; n < SNAP_BATCH && last->next; n++)
             last = last->next;
         list       = last->next;
@@ -404,11 +412,11 @@ static void parse_all(struct load *list)
     }
 }
 
-void bkt_loads_go(struct bkt_objects *c, struct load *list, bool wanted)
+void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list, bool wanted)
 {
     parse_all(bkt_snap_serve(c, &list, wanted));
     while (list) {
-        struct load *l = list;
+        struct bkt_object_load *l = list;
         list           = l->next;
         l->next        = NULL;
         send(l);
@@ -428,9 +436,9 @@ static void fail_entry(struct bkt_objects *c, struct entry *e)
 /* Not under the lock: a request may end before this returns. */
 void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted)
 {
-    struct load *list = NULL, **tail = &list;
+    struct bkt_object_load *list = NULL, **tail = &list;
     for (size_t i = 0; i < n; i++) {
-        struct load *l = calloc(1, sizeof *l);
+        struct bkt_object_load *l = calloc(1, sizeof *l);
         if (!l) {
             fail_entry(c, v[i]);
             continue;

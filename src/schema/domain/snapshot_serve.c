@@ -21,7 +21,7 @@
 /* The outcome is there; held loads go on, in the order in which they came. */
 static void publish(struct bkt_objects *c, struct bkt_snapshot *s)
 {
-    struct load *l, *first = NULL;
+    struct bkt_object_load *l, *first = NULL;
     (void)pthread_mutex_lock(&c->lock);
     if (atomic_load(&c->snap_stop)) {
         bkt_snapshot_free(s);
@@ -95,9 +95,9 @@ void bkt_objects_expect(struct bkt_objects *c, uint64_t n)
 }
 
 /* The outcome isn't there yet: these loads wait for it, the last one first. */
-static void hold(struct bkt_objects *c, struct load **list)
+static void hold(struct bkt_objects *c, struct bkt_object_load **list)
 {
-    struct load *l;
+    struct bkt_object_load *l;
     while ((l = *list)) {
         *list   = l->next;
         l->next = c->held;
@@ -106,12 +106,12 @@ static void hold(struct bkt_objects *c, struct load **list)
 }
 
 /* Take current objects, in their order; the others stay in *list. */
-static struct load *take(struct bkt_objects *c, struct load **list)
+static struct bkt_object_load *take(struct bkt_objects *c, struct bkt_object_load **list)
 {
-    struct load *found = NULL, **tail = &found, **left = list, *next;
+    struct bkt_object_load *found = NULL, **tail = &found, **left = list, *next;
     if (bkt_clock_now() >= c->snap_until)
         return NULL;
-    for (struct load *l = *list; l; l = next) {
+    for (struct bkt_object_load *l = *list; l; l = next) {
         bool current = bkt_snapshot_take(c->snap, &l->id, &l->json, &l->n_json, &l->etag);
         next         = l->next;
         if (current) {
@@ -128,9 +128,9 @@ static struct load *take(struct bkt_objects *c, struct load **list)
     return found;
 }
 
-struct load *bkt_snap_serve(struct bkt_objects *c, struct load **list, bool wanted)
+struct bkt_object_load *bkt_snap_serve(struct bkt_objects *c, struct bkt_object_load **list, bool wanted)
 {
-    struct load *found = NULL;
+    struct bkt_object_load *found = NULL;
     BKT_HOLD(&c->lock);
     if (c->snap_state == SNAP_COMING && !wanted)
         hold(c, list);

@@ -14,7 +14,7 @@
 /* ---- --fill: the chunk tables that `hsload --fastlink` left to be made at the first read ---- */
 
 struct fill {
-    struct load    l; /* for load_open_id() */
+    struct load_job l; /* for load_open_id() */
     struct bkt_err *err;
     int             rc;
     unsigned        n;

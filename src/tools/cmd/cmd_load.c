@@ -110,7 +110,7 @@ static int check_names(struct bkt_tool *t, int n, const char *target, bool folde
 }
 
 /* Report the end of a load.  @p source NULL: a map was loaded. */
-static int ended(struct bkt_tool *t, const struct load *l, int rc, const char *source, const char *domain,
+static int ended(struct bkt_tool *t, const struct load_job *l, int rc, const char *source, const char *domain,
                  const char *parts, struct bkt_err *err)
 {
     if (rc < 0)
@@ -125,11 +125,11 @@ static int ended(struct bkt_tool *t, const struct load *l, int rc, const char *s
                : BKT_EXIT_OK;
 }
 
-static struct load begin(struct bkt_tool *t, const struct load_options *o, struct progress *p,
-                         const char *name, bool verbose)
+static struct load_job begin(struct bkt_tool *t, const struct load_options *o, struct progress *p,
+                             const char *name, bool verbose)
 {
     progress_init(p, name, verbose);
-    return (struct load){.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = p};
+    return (struct load_job){.o = o, .set = &t->set, .dst = H5I_INVALID_HID, .progress = p};
 }
 
 static int one(struct bkt_tool *t, const struct load_options *o, const struct bkt_chunk_map *map,
@@ -137,7 +137,7 @@ static int one(struct bkt_tool *t, const struct load_options *o, const struct bk
 {
     struct bkt_err  err = {.n = 0};
     struct progress p;
-    struct load     l = begin(t, o, &p, domain, o->verbose);
+    struct load_job l = begin(t, o, &p, domain, o->verbose);
     l.map   = map;
     p.every = o->in_crowd ? 0 : p.every;
     p.tty   = p.tty && !o->in_crowd;
@@ -152,7 +152,7 @@ static int made(struct bkt_tool *t, struct load_options *o, hid_t fapl)
     struct bkt_err  err    = {.n = 0};
     const char     *domain = t->args[t->n_args - 1], *column = bkt_tool_opt(t, "column");
     struct progress p;
-    struct load     l = begin(t, o, &p, domain, o->verbose);
+    struct load_job l = begin(t, o, &p, domain, o->verbose);
     o->link = true;
     int rc = column ? load_column(&l, t->args[0], column, domain, fapl, &err)
                     : load_kerchunk(&l, t->args[0], domain, fapl, &err);
@@ -166,7 +166,7 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     struct bkt_err  err    = {.n = 0};
     const char     *domain = t->args[t->n_args - 1];
     struct progress p;
-    struct load     l = begin(t, o, &p, domain, o->verbose);
+    struct load_job l = begin(t, o, &p, domain, o->verbose);
     int             failed = 0;
     int rc = load_aggregate(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
     if (rc >= 0 && o->link && !l.n_linked)
@@ -186,7 +186,7 @@ static int serve_gather(struct bkt_tool *t, const struct load_options *o, hid_t 
     struct bkt_err err = {.n = 0};
     const char *domain = t->args[t->n_args - 1];
     struct progress p;
-    struct load l = begin(t, o, &p, domain, false);
+    struct load_job l = begin(t, o, &p, domain, false);
     int rc = agg_shared_serve(&l, t->args, t->n_args - 1, domain, fapl, &err);
     return rc < 0 ? bkt_tool_error(t, NULL, &err) : BKT_EXIT_OK;
 }
@@ -376,7 +376,7 @@ static int serve_one(struct each *e)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf domain = {0};
     struct bkt_err err = {.n = 0};
     struct progress p;
-    struct load l = begin(e->t, e->o, &p, e->t->args[0], false);
+    struct load_job l = begin(e->t, e->o, &p, e->t->args[0], false);
     if (domain_of(e->t->args[0], e->target, e->folder, &domain) < 0)
         return bkt_tool_fail(e->t, "out of memory");
     int rc = bkt_tool_start(e->t, &e->fapl, &err);

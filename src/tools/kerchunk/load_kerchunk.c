@@ -472,7 +472,8 @@ static int fill(void *load, struct bkt_err *err)
     return rc;
 }
 
-int load_kerchunk(struct load *l, const char *set_name, const char *domain, hid_t fapl, struct bkt_err *err)
+int load_kerchunk(struct load_job *l, const char *set_name, const char *domain, hid_t fapl,
+                  struct bkt_err *err)
 {
     BKT_CLEANUP(load_fini)
     struct kc_load k = {.l = l, .set_is_remote = vfd_takes(set_name) && strncmp(set_name, "file:", 5) != 0};

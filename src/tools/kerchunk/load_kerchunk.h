@@ -6,13 +6,13 @@
 
 /** Make the domain.  l: options, settings and progress are set.
  *  @param set_name  the set's name, see kc_set_read() */
-BKT_NODISCARD int load_kerchunk(struct load *l, const char *set_name, const char *domain, hid_t fapl,
+BKT_NODISCARD int load_kerchunk(struct load_job *l, const char *set_name, const char *domain, hid_t fapl,
                                 struct bkt_err *err);
 
 /* ---- steps ---- */
 
 struct kc_load {
-    struct load *l;
+    struct load_job *l;
     struct kc_set set;
     bool set_is_remote;  /* local files aren't opened then */
     char **uris;         /* per set.urls: the name in the domain's references; NULL: not asked for yet */

@@ -104,7 +104,7 @@ static void choose_chunk(struct table *t, const uint64_t *grid, const uint64_t *
     }
 }
 
-static int create(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
+static int create(struct load_job *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
                   struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)t->rank, grid, maxgrid);
@@ -206,7 +206,7 @@ static int fill(const struct table *t, const uint64_t *grid, const struct load_r
     return BKT_OK;
 }
 
-static int begin(struct load *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
+static int begin(struct load_job *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
                  const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err)
 {
     measure(&t->f, rows);
@@ -217,7 +217,7 @@ static int begin(struct load *l, struct table *t, const uint64_t *grid, const ui
     return bkt_edit_keep(l->file->dom, out, err);
 }
 
-int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
+int load_table(struct load_job *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
                const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err)
 {
     BKT_CLEANUP(table_fini) struct table t = {.type = -1, .dset = -1, .rank = rank};
@@ -230,7 +230,7 @@ void load_row_at(void *rows, size_t i, struct load_row *out)
     *out = ((const struct load_row *)rows)[i];
 }
 
-int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
+int load_table_empty(struct load_job *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
                      const char *uri, const char *etag, struct bkt_id *out, hid_t *dset, struct bkt_err *err)
 {
     BKT_CLEANUP(table_fini) struct table t      = {.type = -1, .dset = -1, .rank = rank};
@@ -242,7 +242,7 @@ int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid, const 
     return BKT_OK;
 }
 
-int load_open_id(struct load *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err)
+int load_open_id(struct load_job *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err)
 {
     H5O_token_t token;
     bkt_token_of(id, &token);

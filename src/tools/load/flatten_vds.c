@@ -175,13 +175,13 @@ static int make_list(struct load_flat *f, struct bkt_err *err)
     return BKT_OK;
 }
 
-static void report_why(struct load *l, const char *path, const struct bkt_err *why)
+static void report_why(struct load_job *l, const char *path, const struct bkt_err *why)
 {
     progress_note(l->progress, "%s: stays virtual: %s%s%s", path, why->n > 1 ? why->frame[1].msg : "",
                   why->n > 1 ? ": " : "", why->n ? why->frame[0].msg : "unknown");
 }
 
-int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
+int load_flat_shape(struct load_job *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
                     struct bkt_err *err)
 {
     struct bkt_err               why  = {.n = 0};
@@ -212,7 +212,7 @@ int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, h
 
 /* ---- the table ---- */
 
-static int make_table(struct load *l, struct load_flat *f, hid_t dst, struct bkt_err *err)
+static int make_table(struct load_job *l, struct load_flat *f, hid_t dst, struct bkt_err *err)
 {
     struct load_rows rows = {f->n_rows, load_row_at, f->rows};
     uint64_t         max[BKT_MAX_RANK];
@@ -223,7 +223,7 @@ static int make_table(struct load *l, struct load_flat *f, hid_t dst, struct bkt
     return load_link_table(l, dst, f->rank, f->cdims, f->grid, max, &rows, err);
 }
 
-int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *err)
+int load_flat_link(struct load_job *l, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct load_flat            *f    = l->flat;
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dst);

@@ -11,7 +11,7 @@
 #include "tools/load/load_domain.h"
 
 struct load_flat {
-    struct load         *l;
+    struct load_job *l;
     hid_t                type, dcpl; /* of the virtual dataset; dcpl later the flattened one's */
     bool                 known;      /* cdims and the filters are known, from the first source */
     unsigned             rank;
@@ -31,11 +31,11 @@ void load_flat_free(struct load_flat *f); /* NULL is fine */
 /** The hook `shape` of the tree copier.  If @p src can be flattened, *dcpl is replaced, *space gets the
  *  present length of its sources, and l->flat is set for load_flat_link().  If not, the reason is
  *  reported. */
-BKT_NODISCARD int load_flat_shape(struct load *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
+BKT_NODISCARD int load_flat_shape(struct load_job *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
                                   struct bkt_err *err);
 /** Make the dataset made with that list refer to the sources.  1: done; 0: its elements must be copied
  *  (reported). */
-BKT_NODISCARD int load_flat_link(struct load *l, hid_t dst, const char *path, struct bkt_err *err);
+BKT_NODISCARD int load_flat_link(struct load_job *l, hid_t dst, const char *path, struct bkt_err *err);
 
 /* ---- flatten_vds_source.c ---- */
 /** Open the file of a mapping by HDF5's rules; sets f->src and f->first. */

@@ -94,7 +94,7 @@ static int load_map_source(const struct bkt_chunk_map *m, const struct bkt_setti
     return BKT_OK;
 }
 
-static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt_err *err)
+static int make_dataset(struct load_job *l, const struct bkt_map_dset *d, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s     = {0};
     BKT_CLEANUP(h5_closep) hid_t type = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
@@ -119,7 +119,7 @@ static int make_dataset(struct load *l, const struct bkt_map_dset *d, struct bkt
 }
 
 /* Make all datasets of l->map, with the groups above them. */
-static int load_map_all(struct load *l, struct bkt_err *err)
+static int load_map_all(struct load_job *l, struct bkt_err *err)
 {
     for (size_t i = 0; i < l->map->n_dsets; i++)
         BKT_TRY(err, make_dataset(l, &l->map->dsets[i], err), "%s", l->map->dsets[i].path);
@@ -128,7 +128,7 @@ static int load_map_all(struct load *l, struct bkt_err *err)
 
 void load_report(void *arg, const char *path, const char *what)
 {
-    struct load *l = arg;
+    struct load_job *l = arg;
     progress_note(l->progress, "%s: %s", path, what);
 }
 
@@ -136,7 +136,7 @@ void load_report(void *arg, const char *path, const char *what)
 
 static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
-    struct load *l = arg;
+    struct load_job *l = arg;
     BKT_PASS(interrupt_check(err));
     if (!l->o->flatten || l->o->no_data || l->src->file < 0)
         return BKT_OK;
@@ -146,7 +146,7 @@ static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dc
 /* Counts the remaining work for the time to go: objects, and bytes that are copied. */
 static herr_t count_work(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
 {
-    const struct load *l = arg;
+    const struct load_job *l = arg;
     l->progress->total += PROGRESS_OBJECT;
     if (info->type == H5O_TYPE_DATASET && !l->o->link && !l->o->no_data) {
         BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
@@ -155,7 +155,7 @@ static herr_t count_work(hid_t root, const char *name, const H5O_info2_t *info, 
     return interrupt_check(NULL) < 0;
 }
 
-static void expect(struct load *l)
+static void expect(struct load_job *l)
 {
     if (l->progress->tty && l->src->file >= 0)
         (void)H5Ovisit3(l->src->file, H5_INDEX_NAME, H5_ITER_NATIVE, count_work, l, H5O_INFO_BASIC);
@@ -164,7 +164,7 @@ static void expect(struct load *l)
 
 static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
-    struct load *l = arg;
+    struct load_job *l = arg;
     BKT_PASS(interrupt_check(err));
     if (l->progress->tty && !l->o->link)
         l->due = l->progress->bytes + H5Dget_storage_size(src);
@@ -179,7 +179,7 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
 
 static void done(void *arg, const char *path, H5I_type_t type)
 {
-    struct load *l = arg;
+    struct load_job *l = arg;
     uint64_t rest = l->due > l->progress->bytes ? l->due - l->progress->bytes
                                                 : 0; /* copied by elements: not counted yet */
     progress_add(l->progress, rest, 0, 1);
@@ -189,7 +189,7 @@ static void done(void *arg, const char *path, H5I_type_t type)
 
 static void left_out(void *arg, const char *path, const char *attr, const struct bkt_err *why)
 {
-    struct load *l = arg;
+    struct load_job *l = arg;
     l->n_left_out++;
     progress_note(l->progress, "%s%s%s: left out: %s%s%s", path, attr ? ": attribute " : "", attr ? attr : "",
                   why->n > 1 ? why->frame[1].msg : "", why->n > 1 ? ": " : "",
@@ -213,7 +213,7 @@ static int journal_key(struct bkt_domain *d, struct bkt_buf *key)
     return bkt_buf_addf(key, "%s/" BKT_LOAD_JOURNAL, bkt_domain_path(d));
 }
 
-int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err)
+int load_journal_read(struct load_job *l, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS_MEM(err, journal_key(l->file->dom, &key));
@@ -221,7 +221,7 @@ int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err)
     return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : BKT_OK; /* usually there is none */
 }
 
-int load_journal_write(struct load *l, const char *text, struct bkt_err *err)
+int load_journal_write(struct load_job *l, const char *text, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS_MEM(err, journal_key(l->file->dom, &key));
@@ -240,7 +240,7 @@ static bool is_in_force(struct bkt_domain *d, const struct bkt_id *root)
     return rc == BKT_OK ? strstr(bkt_buf_str(&doc), root->text) != NULL : rc != BKT_ENOENT;
 }
 
-static int begin_new(struct load *l, struct bkt_err *err)
+static int begin_new(struct load_job *l, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf old = {0};
     struct bkt_id                            left;
@@ -258,7 +258,7 @@ static void journal_drop(struct bkt_domain *d)
         bkt_trace(BKT_TRACE_STORE, "%s could not be deleted", bkt_buf_str(&key));
 }
 
-static bool wants_snapshot(const struct load *l)
+static bool wants_snapshot(const struct load_job *l)
 {
     struct bkt_domain *d = l->file->dom;
     const char        *use = bkt_domain_settings(d)->snapshot;
@@ -288,7 +288,7 @@ static hid_t creation_list(hid_t file)
 }
 
 /* The bytes before the first byte of HDF5. */
-static int copy_user_block(struct load *l, struct bkt_err *err)
+static int copy_user_block(struct load_job *l, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
     BKT_CLEANUP(h5_closep)
@@ -307,7 +307,7 @@ static int copy_user_block(struct load *l, struct bkt_err *err)
     return bkt_file_user_block_set(l->file->name, l->file->dom, size, &bytes, err);
 }
 
-static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err *err)
+static int create(struct load_job *l, const char *domain, hid_t fapl, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep)
     hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : creation_list(l->src->file);
@@ -324,7 +324,7 @@ static int create(struct load *l, const char *domain, hid_t fapl, struct bkt_err
     return rc;
 }
 
-int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err)
+int load_target(struct load_job *l, const char *domain, hid_t fapl, bool *is_new, struct bkt_err *err)
 {
     l->dst = l->o->append ? H5Fopen(domain, H5F_ACC_RDWR, fapl) : H5I_INVALID_HID;
     (void)H5Eclear2(H5E_DEFAULT);
@@ -340,7 +340,7 @@ int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new, st
     return copy_user_block(l, err);
 }
 
-struct bkt_copier_options load_copier_options(struct load *l)
+struct bkt_copier_options load_copier_options(struct load_job *l)
 {
     return (struct bkt_copier_options){.hooks = {.arg = l,
                                                  .fail = h5_fail,
@@ -356,7 +356,7 @@ struct bkt_copier_options load_copier_options(struct load *l)
                                        .no_data = l->o->no_data};
 }
 
-static int copy_all(struct load *l, struct bkt_err *err)
+static int copy_all(struct load_job *l, struct bkt_err *err)
 {
     struct bkt_copier_options o = load_copier_options(l);
     o.merge               = l->o->append;
@@ -365,7 +365,7 @@ static int copy_all(struct load *l, struct bkt_err *err)
 }
 
 /* A load that failed half-way must not appear. */
-static void abandon(struct load *l, bool is_new)
+static void abandon(struct load_job *l, bool is_new)
 {
     struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
     struct bkt_id      root = *bkt_domain_root(d);
@@ -383,7 +383,7 @@ static void abandon(struct load *l, bool is_new)
 /* Makes a snapshot if it pays for a reader of all of a new domain.  An existing snapshot is renewed, since
  * the load has changed the domain.  The domain is stored already, so failing to make a snapshot is only a
  * warning. */
-static void take_snapshot(struct load *l, bool is_new)
+static void take_snapshot(struct load_job *l, bool is_new)
 {
     struct bkt_domain   *d   = l->file->dom;
     struct bkt_err       err = {.n = 0};
@@ -401,7 +401,7 @@ static void take_snapshot(struct load *l, bool is_new)
                       bkt_err_reason(&err, rc));
 }
 
-static int finish(struct load *l, bool is_new, struct bkt_err *err)
+static int finish(struct load_job *l, bool is_new, struct bkt_err *err)
 {
     if (H5Fflush(l->dst, H5F_SCOPE_GLOBAL) < 0) {
         int rc     = h5_fail(err, "storing the domain");
@@ -418,7 +418,7 @@ static int finish(struct load *l, bool is_new, struct bkt_err *err)
     return BKT_OK;
 }
 
-int load_end(struct load *l, int rc, bool is_new, struct bkt_err *err)
+int load_end(struct load_job *l, int rc, bool is_new, struct bkt_err *err)
 {
     if (rc == BKT_OK)
         rc = finish(l, is_new, err);
@@ -428,7 +428,7 @@ int load_end(struct load *l, int rc, bool is_new, struct bkt_err *err)
     return rc;
 }
 
-int load_made(struct load *l, const char *domain, hid_t fapl, int (*fill)(void *arg, struct bkt_err *err),
+int load_made(struct load_job *l, const char *domain, hid_t fapl, int (*fill)(void *arg, struct bkt_err *err),
               void *arg, struct bkt_err *err)
 {
     static const struct bkt_chunk_map nothing = {0};
@@ -439,7 +439,7 @@ int load_made(struct load *l, const char *domain, hid_t fapl, int (*fill)(void *
     return load_end(l, rc, is_new, err);
 }
 
-int load_one(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
+int load_one(struct load_job *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
 {
     bool is_new = true;
     int rc = source ? source_open(source, l->o->driver, l->set, &l->src, err)

@@ -27,7 +27,7 @@ struct load_options {
 struct load_flat;
 struct load_parts;
 /** The load of one source into one domain. */
-struct load {
+struct load_job {
     const struct load_options *o;
     struct bkt_settings       *set;
     struct source             *src;
@@ -49,9 +49,9 @@ struct load {
 void load_report(void *load, const char *path, const char *what);
 
 /** The name of a file in references of the domain; free().  BKT_EACCES: the domain can't refer to it. */
-BKT_NODISCARD int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err);
+BKT_NODISCARD int load_file_uri(struct load_job *l, const char *uri, char **out, struct bkt_err *err);
 /** Append those of all files of a source. */
-BKT_NODISCARD int load_part_uris(struct load *l, const struct source *s, struct bkt_strs *out,
+BKT_NODISCARD int load_part_uris(struct load_job *l, const struct source *s, struct bkt_strs *out,
                                  struct bkt_err *err);
 
 /** Open the file that references of the source call @p name; for struct bkt_copier_hooks. */
@@ -59,11 +59,11 @@ BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, str
 
 /** Make a new dataset refer to the places of the source's data.  1: done; 0: the data must be copied (reason
  *  reported); negative: failed. */
-BKT_NODISCARD int load_link(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path,
+BKT_NODISCARD int load_link(struct load_job *l, hid_t src_dset, hid_t dst_dset, const char *path,
                             struct bkt_err *err);
 /** The same from a survey made elsewhere (a chunk map). */
-BKT_NODISCARD int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst_dset,
-                                   const char *path, struct bkt_err *err);
+BKT_NODISCARD int load_link_survey(struct load_job *l, const struct survey *s, size_t elem_size,
+                                   hid_t dst_dset, const char *path, struct bkt_err *err);
 
 /* ---- chunk_table_write.c ---- */
 /** One row of a chunk table.  uri, etag: borrowed; NULL: as in the layout. */
@@ -93,7 +93,7 @@ void load_put_row(const struct load_fields *f, const struct load_row *r, unsigne
 
 /** Make the chunk table of a dataset, filled with @p rows, and give its id.
  * @param maxgrid  chunks that there can ever be per dimension (BKT_UNLIMITED) */
-BKT_NODISCARD int load_table(struct load *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
+BKT_NODISCARD int load_table(struct load_job *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
                              const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err);
 
 /** Set the layout of a dataset whose chunks are in files, by a table. */
@@ -108,26 +108,26 @@ static inline void load_set_table(struct bkt_layout *lay, unsigned rank, const u
 }
 /** Make a new dataset refer to chunks in many files, by a table that is made of @p rows.
  * @param cdims, grid  chunk shape, and chunks per dimension */
-BKT_NODISCARD int load_link_table(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims,
-                                  const uint64_t *grid, const uint64_t *maxgrid,
-                                  const struct load_rows *rows, struct bkt_err *err);
+BKT_NODISCARD int load_link_table(struct load_job *l, hid_t dst, unsigned rank, const uint64_t *cdims,
+                                  const uint64_t *grid, const uint64_t *maxgrid, const struct load_rows *rows,
+                                  struct bkt_err *err);
 /** The same for one without an extent to grow, counted as linked. */
-BKT_NODISCARD int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims,
+BKT_NODISCARD int load_link_rows(struct load_job *l, hid_t dst, unsigned rank, const uint64_t *cdims,
                                  const uint64_t *grid, const struct load_rows *rows, struct bkt_err *err);
 
 /** Make a table without rows, left open.  @p uri and @p etag are as long as any there can be. */
-BKT_NODISCARD int load_table_empty(struct load *l, unsigned rank, const uint64_t *grid,
+BKT_NODISCARD int load_table_empty(struct load_job *l, unsigned rank, const uint64_t *grid,
                                    const uint64_t *maxgrid, const char *uri, const char *etag,
                                    struct bkt_id *out, hid_t *dset, struct bkt_err *err);
 /** Open an object of the domain by its id. */
-BKT_NODISCARD int load_open_id(struct load *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int load_open_id(struct load_job *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err);
 
 /** Move the stored chunks s->chunks[at] .. +n-1.  1: done; 0: not possible, found at the first chunk of all;
  *  negative: failed. */
-BKT_NODISCARD int load_move_chunks(struct load *l, const struct survey *s, hid_t dst, size_t at, size_t n,
+BKT_NODISCARD int load_move_chunks(struct load_job *l, const struct survey *s, hid_t dst, size_t at, size_t n,
                                    struct bkt_err *err);
 /** Move stored chunks unchanged, many at a time.  1: done; 0: not possible; negative: failed. */
-BKT_NODISCARD int load_chunks(struct load *l, hid_t src_dset, hid_t dst_dset, const char *path,
+BKT_NODISCARD int load_chunks(struct load_job *l, hid_t src_dset, hid_t dst_dset, const char *path,
                               struct bkt_err *err);
 
 /* ---- a chunk map: chunk-location JSON in the place of a file's own index ---- */
@@ -140,36 +140,36 @@ BKT_NODISCARD int load_map_survey(const struct bkt_map_dset *d, struct survey *s
 /* ---- one source, or many, into one domain ---- */
 /** Load a whole source into a new domain; @p source NULL: the content of l->map.
  *  @p l: options, settings and progress are set.  A failure leaves no domain. */
-BKT_NODISCARD int load_one(struct load *l, const char *source, const char *domain, hid_t fapl,
+BKT_NODISCARD int load_one(struct load_job *l, const char *source, const char *domain, hid_t fapl,
                            struct bkt_err *err);
 
 /** Load many sources into one domain, along l->o->extend.  @p failed: number of those that didn't fit; each
  *  is reported. */
-BKT_NODISCARD int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl,
+BKT_NODISCARD int load_aggregate(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl,
                                  int *failed, struct bkt_err *err);
 
 /** The other processes: work until the first one ends.  @p l: options and settings are set. */
-BKT_NODISCARD int agg_shared_serve(struct load *l, char **sources, int n, const char *domain, hid_t fapl,
+BKT_NODISCARD int agg_shared_serve(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl,
                                    struct bkt_err *err);
 
 /** Load a domain without a source: @p fill makes its content.  A failure leaves no domain. */
-BKT_NODISCARD int load_made(struct load *l, const char *domain, hid_t fapl,
+BKT_NODISCARD int load_made(struct load_job *l, const char *domain, hid_t fapl,
                             int (*fill)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err);
 
 /* ---- steps of all ---- */
 /** Open the domain to append to, or create it from l->src.  Sets l->dst and l->file. */
-BKT_NODISCARD int load_target(struct load *l, const char *domain, hid_t fapl, bool *is_new,
+BKT_NODISCARD int load_target(struct load_job *l, const char *domain, hid_t fapl, bool *is_new,
                               struct bkt_err *err);
 /** Store the domain, or after a failure drop what was made of it; close it and l->src.
  *  @param rc  the outcome so far; returned, unless storing fails */
-BKT_NODISCARD int load_end(struct load *l, int rc, bool is_new, struct bkt_err *err);
-struct bkt_copier_options load_copier_options(struct load *l);
+BKT_NODISCARD int load_end(struct load_job *l, int rc, bool is_new, struct bkt_err *err);
+struct bkt_copier_options load_copier_options(struct load_job *l);
 
 /** The journal beside the domain's document until a load has ended: the root's id of a new domain, whose
  *  objects the next run deletes if this one is killed, or where an append began (gather_plan.h).  Empty:
  *  the domain has no journal. */
-BKT_NODISCARD int load_journal_read(struct load *l, struct bkt_buf *out, struct bkt_err *err);
-BKT_NODISCARD int load_journal_write(struct load *l, const char *text, struct bkt_err *err);
+BKT_NODISCARD int load_journal_read(struct load_job *l, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int load_journal_write(struct load_job *l, const char *text, struct bkt_err *err);
 
 /* ---- load of one file by the processes of an mpirun ---- */
 /* The first process makes the domain and copies small datasets.  Data of large ones wait (load_parts_wait()).
@@ -177,14 +177,14 @@ BKT_NODISCARD int load_journal_write(struct load *l, const char *text, struct bk
  * those data: chunks as they are stored, or elements (load_parts_share()).  Then the first process ends the
  * load as always. */
 /** Begin to let datasets wait, if there are several processes and the load allows it.  Sets l->parts. */
-BKT_NODISCARD int load_parts_begin(struct load *l, bool is_new, struct bkt_err *err);
+BKT_NODISCARD int load_parts_begin(struct load_job *l, bool is_new, struct bkt_err *err);
 /** 1: the dataset's data wait; 0: copy them now. */
-BKT_NODISCARD int load_parts_wait(struct load *l, hid_t src, hid_t dst, const char *path,
+BKT_NODISCARD int load_parts_wait(struct load_job *l, hid_t src, hid_t dst, const char *path,
                                   struct bkt_err *err);
 /** Copy the data that wait. */
-BKT_NODISCARD int load_parts_share(struct load *l, struct bkt_err *err);
+BKT_NODISCARD int load_parts_share(struct load_job *l, struct bkt_err *err);
 void load_parts_free(struct load_parts *p);
 
 /** The other processes: copy parts until the first process ends.  @p l: options and settings are set. */
-BKT_NODISCARD int load_parts_serve(struct load *l, const char *source, const char *domain, hid_t fapl,
+BKT_NODISCARD int load_parts_serve(struct load_job *l, const char *source, const char *domain, hid_t fapl,
                                    struct bkt_err *err);

@@ -26,7 +26,7 @@ static int in_own(const char *own, const char *uri, char **out)
 }
 
 /* If a reader with these settings may not follow the reference, prints once how to allow it. */
-static void report_allow(struct load *l, const char *uri)
+static void report_allow(struct load_job *l, const char *uri)
 {
     struct bkt_err               err   = {.n = 0};
     struct bkt_store            *store = NULL;
@@ -41,7 +41,7 @@ static void report_allow(struct load *l, const char *uri)
     l->reported_allow = true;
 }
 
-int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *err)
+int load_file_uri(struct load_job *l, const char *uri, char **out, struct bkt_err *err)
 {
     const char *own = bkt_store_uri(bkt_domain_store(l->file->dom));
     if (l->o->link_path && l->src->n_parts == 1 &&
@@ -59,7 +59,7 @@ int load_file_uri(struct load *l, const char *uri, char **out, struct bkt_err *e
     return BKT_OK;
 }
 
-static int open_as(struct load *l, const char *name, hid_t *out, struct bkt_err *err)
+static int open_as(struct load_job *l, const char *name, hid_t *out, struct bkt_err *err)
 {
     struct source *s = NULL;
     BKT_PASS(source_open(name, NULL, l->set, &s, err));
@@ -73,7 +73,7 @@ static int open_as(struct load *l, const char *name, hid_t *out, struct bkt_err 
  * open a file of another place [I2]. */
 int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err)
 {
-    struct load *l     = load;
+    struct load_job *l = load;
     const char  *from  = strncmp(l->src->name, "file:///", 8) == 0 ? l->src->name + 7 : l->src->name;
     bool         local = !vfd_takes(from);
     const char  *slash = strrchr(from, '/');
@@ -95,7 +95,7 @@ int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *e
     256 /* chunks that are listed in the layout itself, 8 KiB of JSON: a table costs a reader two round      \
            trips */
 
-int load_part_uris(struct load *l, const struct source *s, struct bkt_strs *out, struct bkt_err *err)
+int load_part_uris(struct load_job *l, const struct source *s, struct bkt_strs *out, struct bkt_err *err)
 {
     for (size_t k = 0; k < s->n_parts; k++) {
         char *uri = NULL;
@@ -106,7 +106,7 @@ int load_part_uris(struct load *l, const struct source *s, struct bkt_strs *out,
 }
 
 /* No chunk of a new dataset is stored yet, so its layout can still change. */
-static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)
+static int new_dset(const struct load_job *l, hid_t dst, struct bkt_dset **out, struct bkt_err *err)
 {
     struct bkt_object *o = bkt_edit_new_object(l->file->dom, &bkt_vobj_of_id(dst)->obj->id);
     BKT_FAIL_IF(err, !o || o->kind != BKT_DATASET, BKT_EINVAL, "the dataset is stored already");
@@ -116,7 +116,7 @@ static int new_dset(const struct load *l, hid_t dst, struct bkt_dset **out, stru
 
 static char *dup_or_null(const char *s) { return s && *s ? strdup(s) : NULL; }
 
-static int set_segments(struct load *l, struct bkt_layout *lay, const struct source_seg *segs, size_t n,
+static int set_segments(struct load_job *l, struct bkt_layout *lay, const struct source_seg *segs, size_t n,
                         struct bkt_err *err)
 {
     lay->segments = calloc(n + 1, sizeof *lay->segments);
@@ -131,7 +131,7 @@ static int set_segments(struct load *l, struct bkt_layout *lay, const struct sou
     return BKT_OK;
 }
 
-static int link_pieces(struct load *l, const struct source_seg *segs, size_t n, uint64_t size, hid_t dst,
+static int link_pieces(struct load_job *l, const struct source_seg *segs, size_t n, uint64_t size, hid_t dst,
                        struct bkt_err *err)
 {
     struct bkt_dset *ds;
@@ -147,7 +147,7 @@ static int link_pieces(struct load *l, const struct source_seg *segs, size_t n, 
     return load_file_uri(l, segs[0].uri, &lay->file_uri, err);
 }
 
-static int link_contiguous(struct load *l, const struct survey *s, hid_t dst, struct bkt_err *err)
+static int link_contiguous(struct load_job *l, const struct survey *s, hid_t dst, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct source_seg *segs = NULL;
     size_t                                    n    = 0;
@@ -158,7 +158,7 @@ static int link_contiguous(struct load *l, const struct survey *s, hid_t dst, st
 /* ---- chunked ---- */
 
 /* If chunks lie in two files at once, their offsets count in all files joined. */
-static int link_joined(struct load *l, struct bkt_layout *lay, struct bkt_err *err)
+static int link_joined(struct load_job *l, struct bkt_layout *lay, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct source_seg *segs = calloc(2 * l->src->n_parts + 1, sizeof *segs);
     size_t                                    n    = 0;
@@ -214,7 +214,7 @@ static int list_chunks(struct bkt_layout *lay, struct placed *p, struct bkt_err 
     return BKT_OK;
 }
 
-static int place(const struct load *l, const struct survey *s, struct placed *p, struct bkt_err *err)
+static int place(const struct load_job *l, const struct survey *s, struct placed *p, struct bkt_err *err)
 {
     for (size_t i = 0; i < s->n_chunks; i++) {
         const struct source_part *at = source_part_of(l->src, s->chunks[i].offset, s->chunks[i].size);
@@ -227,7 +227,7 @@ static int place(const struct load *l, const struct survey *s, struct placed *p,
     return BKT_OK;
 }
 
-static int table_of(struct load *l, struct placed *p, const struct bkt_dset *ds, struct bkt_id *id,
+static int table_of(struct load_job *l, struct placed *p, const struct bkt_dset *ds, struct bkt_id *id,
                     struct bkt_err *err)
 {
     const struct survey *s = p->s;
@@ -241,7 +241,7 @@ static int table_of(struct load *l, struct placed *p, const struct bkt_dset *ds,
     return load_table(l, s->rank, s->grid, maxgrid, &rows, id, err);
 }
 
-static int link_chunked(struct load *l, const struct survey *s, hid_t dst, struct bkt_err *err)
+static int link_chunked(struct load_job *l, const struct survey *s, hid_t dst, struct bkt_err *err)
 {
     BKT_CLEANUP(placed_fini) struct placed p = {.s = s, .src = l->src};
     struct bkt_id    id = {.text = ""};
@@ -263,7 +263,7 @@ static int link_chunked(struct load *l, const struct survey *s, hid_t dst, struc
     return table ? BKT_OK : list_chunks(lay, &p, err);
 }
 
-int load_link_table(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
+int load_link_table(struct load_job *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
                     const uint64_t *maxgrid, const struct load_rows *rows, struct bkt_err *err)
 {
     struct bkt_id    id;
@@ -275,7 +275,7 @@ int load_link_table(struct load *l, hid_t dst, unsigned rank, const uint64_t *cd
     return BKT_OK;
 }
 
-int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
+int load_link_rows(struct load_job *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
                    const struct load_rows *rows, struct bkt_err *err)
 {
     BKT_PASS(load_link_table(l, dst, rank, cdims, grid, grid, rows, err));
@@ -284,8 +284,8 @@ int load_link_rows(struct load *l, hid_t dst, unsigned rank, const uint64_t *cdi
     return BKT_OK;
 }
 
-int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, hid_t dst, const char *path,
-                     struct bkt_err *err)
+int load_link_survey(struct load_job *l, const struct survey *s, size_t elem_size, hid_t dst,
+                     const char *path, struct bkt_err *err)
 {
     struct bkt_dset *ds;
     int              rc = BKT_OK;
@@ -315,7 +315,7 @@ int load_link_survey(struct load *l, const struct survey *s, size_t elem_size, h
     return 1;
 }
 
-int load_link(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+int load_link(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s    = {0};
     BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);
@@ -357,7 +357,7 @@ static void batch_fini(struct batch *b)
     free(b->bytes);
 }
 
-static int read_batch(struct load *l, struct batch *b, struct bkt_err *err)
+static int read_batch(struct load_job *l, struct batch *b, struct bkt_err *err)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < b->n; i++)
@@ -386,7 +386,7 @@ static herr_t write_chunk(const struct survey *s, hid_t dst, const struct bkt_fi
     return H5Dwrite_chunk(dst, H5P_DEFAULT, c->mask, offset, (size_t)c->size, bytes);
 }
 
-int load_move_chunks(struct load *l, const struct survey *s, hid_t dst, size_t at, size_t n,
+int load_move_chunks(struct load_job *l, const struct survey *s, hid_t dst, size_t at, size_t n,
                      struct bkt_err *err)
 {
     BKT_CLEANUP(batch_fini) struct batch b = {.chunks = s->chunks + at, .n = n};
@@ -403,7 +403,7 @@ int load_move_chunks(struct load *l, const struct survey *s, hid_t dst, size_t a
 }
 
 /* If data can't be copied because a file is missing, the copy keeps the reference to it. */
-static int load_external(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+static int load_external(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s = {0};
     BKT_PASS(survey_dataset(l->src, src, &s, err));
@@ -413,7 +413,7 @@ static int load_external(struct load *l, hid_t src, hid_t dst, const char *path,
     return load_link(l, src, dst, path, err);
 }
 
-int load_chunks(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+int load_chunks(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s    = {0};
     BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);

@@ -255,7 +255,7 @@ static struct load_parts *make(void)
     return p;
 }
 
-int load_parts_begin(struct load *l, bool is_new, struct bkt_err *err)
+int load_parts_begin(struct load_job *l, bool is_new, struct bkt_err *err)
 {
     const struct load_options *o = l->o;
     if (!bkt_processes_several() || o->in_crowd || !is_new || o->link || o->no_data || o->ignore ||
@@ -265,7 +265,7 @@ int load_parts_begin(struct load *l, bool is_new, struct bkt_err *err)
     return l->parts ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-int load_parts_wait(struct load *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+int load_parts_wait(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct load_parts *p = l->parts;
     if (!p || *path != '/' || !parts_possible(src, dst))
@@ -281,7 +281,7 @@ int load_parts_wait(struct load *l, hid_t src, hid_t dst, const char *path, stru
 
 /* ---- units ---- */
 
-static int put_stored(struct load *l, struct bkt_share *sh, const struct waiting *x, hid_t src,
+static int put_stored(struct load_job *l, struct bkt_share *sh, const struct waiting *x, hid_t src,
                       struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s = {0};
@@ -333,7 +333,7 @@ static int put_elements(struct bkt_share *sh, const struct waiting *x, hid_t src
 /* ---- work ---- */
 
 /* Open the datasets of a unit, unless the last unit had the same. */
-static int open_both(struct load *l, const char *path, const struct bkt_id *id, struct bkt_err *err)
+static int open_both(struct load_job *l, const char *path, const struct bkt_id *id, struct bkt_err *err)
 {
     struct load_parts *p = l->parts;
     if (p->path && strcmp(p->path, path) == 0)
@@ -347,13 +347,14 @@ static int open_both(struct load *l, const char *path, const struct bkt_id *id, 
     return p->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-static int copy_elements(struct load *l, const struct bkt_written *w, struct bkt_err *err)
+static int copy_elements(struct load_job *l, const struct bkt_written *w, struct bkt_err *err)
 {
     struct bkt_copier_options o = load_copier_options(l);
     return bkt_copier_chunks(l->parts->src, l->parts->dst, w, &o, NULL, NULL, err);
 }
 
-static int copy_stored(struct load *l, const struct bkt_written *w, struct bkt_rd *unit, struct bkt_err *err)
+static int copy_stored(struct load_job *l, const struct bkt_written *w, struct bkt_rd *unit,
+                       struct bkt_err *err)
 {
     struct survey s = {.kind = BKT_MAP_CHUNKED, .rank = w->rank, .n_chunks = w->n};
     BKT_CLEANUP(bkt_freep) struct bkt_file_chunk *chunks = calloc(w->n + 1, sizeof *chunks);
@@ -369,7 +370,7 @@ static int copy_stored(struct load *l, const struct bkt_written *w, struct bkt_r
 }
 
 /* The chunks of a unit are stored when it ends.  H5Dflush() would store the document, too. */
-static int store_chunks(struct load *l, int rc, struct bkt_err *err)
+static int store_chunks(struct load_job *l, int rc, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     int stored = bkt_chunks_flush_dataset(l->file->dom, &bkt_vobj_of_id(l->parts->dst)->obj->id, &why);
@@ -378,7 +379,7 @@ static int store_chunks(struct load *l, int rc, struct bkt_err *err)
 
 static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
 {
-    struct load *l = arg;
+    struct load_job *l = arg;
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     struct bkt_id id;
     uint64_t kind = bkt_rd_le(unit, 1), bytes = 0;
@@ -397,7 +398,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
 
 static int take(void *arg, struct bkt_rd *result, struct bkt_err *err)
 {
-    struct load *l = arg;
+    struct load_job *l = arg;
     uint64_t bytes = bkt_rd_le(result, 8), chunks = bkt_rd_le(result, 4);
     BKT_FAIL_IF(err, !result->ok, BKT_EFORMAT, "a malformed result");
     progress_add(l->progress, bytes, chunks, 0);
@@ -406,7 +407,7 @@ static int take(void *arg, struct bkt_rd *result, struct bkt_err *err)
 
 /* ---- the first process ---- */
 
-static int put_all(struct load *l, struct bkt_share *s, struct bkt_err *err)
+static int put_all(struct load_job *l, struct bkt_share *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     const struct load_parts *p = l->parts;
@@ -428,7 +429,7 @@ static int put_all(struct load *l, struct bkt_share *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-int load_parts_share(struct load *l, struct bkt_err *err)
+int load_parts_share(struct load_job *l, struct bkt_err *err)
 {
     struct bkt_share s = {.work = work,
                           .take = take,
@@ -450,7 +451,7 @@ int load_parts_share(struct load *l, struct bkt_err *err)
 
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
-    struct load *l = arg;
+    struct load_job *l = arg;
     struct load_parts *p = l->parts;
     struct bkt_id root;
     BKT_PASS(parts_parse_id(news, &root, err));
@@ -463,7 +464,8 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     return BKT_OK;
 }
 
-int load_parts_serve(struct load *l, const char *source, const char *domain, hid_t fapl, struct bkt_err *err)
+int load_parts_serve(struct load_job *l, const char *source, const char *domain, hid_t fapl,
+                     struct bkt_err *err)
 {
     struct bkt_share_other s = {.work = work, .news = on_news, .arg = l};
     struct load_parts *p = l->parts = make();

@@ -24,7 +24,7 @@ struct item {
     bool                   empty; /* it has no elements, and so no chunks */
 };
 struct column {
-    struct load     *l;
+    struct load_job *l;
     const char      *repository, *name;
     hid_t            fapl;       /* the connector's; borrowed */
     struct selection sel;
@@ -415,8 +415,8 @@ static int fill(void *column, struct bkt_err *err)
     return BKT_OK;
 }
 
-int load_column(struct load *l, const char *repository, const char *column, const char *domain, hid_t fapl,
-                struct bkt_err *err)
+int load_column(struct load_job *l, const char *repository, const char *column, const char *domain,
+                hid_t fapl, struct bkt_err *err)
 {
     BKT_CLEANUP(fini) struct column     c = {.l = l, .repository = repository, .name = column, .fapl = fapl,
                                              .type = -1, .dcpl = -1, .first = -1};

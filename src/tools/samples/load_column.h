@@ -10,5 +10,5 @@
  *
  *  @param column  [BRANCH:]COLUMN
  *  @return BKT_OK; BKT_EUNSUP, BKT_EINVAL: the column can't be expressed, with the reason; ... */
-BKT_NODISCARD int load_column(struct load *l, const char *repository, const char *column, const char *domain,
-                              hid_t fapl, struct bkt_err *err);
+BKT_NODISCARD int load_column(struct load_job *l, const char *repository, const char *column,
+                              const char *domain, hid_t fapl, struct bkt_err *err);

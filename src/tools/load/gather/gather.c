@@ -23,7 +23,7 @@ enum {
 }; /* of a dataset; COPY: the first process reads it */
 
 /* Prints the error from the outside in: dataset, attempted action, root cause. */
-static void refuse(struct load *l, const char *source, const struct bkt_err *why, int *failed)
+static void refuse(struct load_job *l, const char *source, const struct bkt_err *why, int *failed)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     int rc = why->n ? BKT_OK : bkt_buf_add_str(&text, ": can't be opened");
@@ -34,7 +34,7 @@ static void refuse(struct load *l, const char *source, const struct bkt_err *why
 }
 
 /* A file that doesn't fit is reported and left out; any other error ends the load. */
-static int added(struct load *l, const char *source, int rc, const struct bkt_err *why, int *failed,
+static int added(struct load_job *l, const char *source, int rc, const struct bkt_err *why, int *failed,
                  struct bkt_err *err)
 {
     if (rc < 0 && rc != BKT_EINVAL)
@@ -48,7 +48,7 @@ static int added(struct load *l, const char *source, int rc, const struct bkt_er
     return BKT_OK;
 }
 
-static int open_next(struct load *l, const char *source, struct bkt_err *err)
+static int open_next(struct load_job *l, const char *source, struct bkt_err *err)
 {
     source_close(l->src);
     l->src = NULL;
@@ -131,7 +131,7 @@ struct gather {
     int *failed;
     struct bkt_buf *results; /* of sources whose turn has not come */
     /* of another process */
-    struct load *l;
+    struct load_job *l;
     const char *domain;
     hid_t fapl;
     struct bkt_domain *d;
@@ -180,7 +180,7 @@ static int parse_source(struct agg *a, struct bkt_rd *r, bool *copies, struct bk
 
 static int store(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
 {
-    struct load *l = g->a->l;
+    struct load_job *l = g->a->l;
     bool copies = false;
     BKT_PASS(parse_source(g->a, r, &copies, err));
     source_close(l->src);
@@ -256,7 +256,7 @@ static int put_sources(struct gather *g, struct bkt_share *s, int first, bool is
 
 /* The first process looks at its own sources through a load of its own: agg_store() needs the other one's
  * state. */
-static int begin_look(struct gather *g, struct load *look, const char *opened, struct bkt_err *err)
+static int begin_look(struct gather *g, struct load_job *look, const char *opened, struct bkt_err *err)
 {
     BKT_PASS(source_open(opened, look->o->driver, look->set, &look->src, err));
     BKT_PASS(agg_begin(&g->look, look, look->o->extend, err));
@@ -268,7 +268,7 @@ static int begin_look(struct gather *g, struct load *look, const char *opened, s
 static int add_shared(struct agg *a, char **sources, int first, int n, bool is_new, int *failed,
                       struct bkt_err *err)
 {
-    struct load look = *a->l;
+    struct load_job look = *a->l;
     struct gather g = {.a = a, .sources = sources, .n = n, .next = first + 1, .failed = failed};
     struct bkt_share s = {.work = work, .take = take_result, .arg = &g, .check = interrupt_check};
     look.src = NULL;
@@ -295,7 +295,7 @@ static int add_shared(struct agg *a, char **sources, int first, int n, bool is_n
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct gather *g = arg;
-    struct load *l = g->l;
+    struct load_job *l = g->l;
     struct bkt_id root;
     bool is_new = bkt_rd_le(news, 1);
     uint64_t first = bkt_rd_le(news, 4);
@@ -313,7 +313,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     return agg_open(&g->look, err);
 }
 
-int agg_shared_serve(struct load *l, char **sources, int n, const char *domain, hid_t fapl,
+int agg_shared_serve(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl,
                      struct bkt_err *err)
 {
     struct gather g = {.l = l, .sources = sources, .n = n, .domain = domain, .fapl = fapl};
@@ -368,7 +368,7 @@ static int add(struct agg *a, const char *source, int *failed, struct bkt_err *e
 }
 
 /* Tries sources from *i on until one can be opened, and reports the others. */
-static int open_first(struct load *l, char **sources, int n, int *i, int *failed, struct bkt_err *err)
+static int open_first(struct load_job *l, char **sources, int n, int *i, int *failed, struct bkt_err *err)
 {
     for (; *i < n; ++*i) {
         struct bkt_err why = {.n = 0};
@@ -383,7 +383,7 @@ static int open_first(struct load *l, char **sources, int n, int *i, int *failed
 }
 
 /* Begins to fetch the sources behind number @p i; *upto: the last one requested. */
-static void expect(const struct load *l, char **sources, int n, int i, int *upto)
+static void expect(const struct load_job *l, char **sources, int n, int i, int *upto)
 {
     for (*upto = *upto > i ? *upto : i; *upto + 1 < n && *upto < i + (int)l->o->jobs; ++*upto)
         vfd_expect(sources[*upto + 1], l->set);
@@ -425,8 +425,8 @@ static int measure_names(struct agg *a, char **sources, int n, struct bkt_err *e
 
 /* Makes the domain from the first source that can be opened, or opens the existing domain with the first
  * source that fits. */
-static int begin(struct agg *a, struct load *l, char **sources, int n, int *first, bool is_new, int *failed,
-                 struct bkt_err *err)
+static int begin(struct agg *a, struct load_job *l, char **sources, int n, int *first, bool is_new,
+                 int *failed, struct bkt_err *err)
 {
     for (;;) {
         struct bkt_err why = {.n = 0};
@@ -446,7 +446,7 @@ static int begin(struct agg *a, struct load *l, char **sources, int n, int *firs
     }
 }
 
-int load_aggregate(struct load *l, char **sources, int n, const char *domain, hid_t fapl, int *failed,
+int load_aggregate(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl, int *failed,
                    struct bkt_err *err)
 {
     BKT_CLEANUP(agg_fini) struct agg a      = {.l = l};

@@ -62,7 +62,7 @@ static herr_t highest_rank(hid_t root, const char *name, const H5O_info2_t *info
     return 0;
 }
 
-int agg_begin(struct agg *a, struct load *first, const char *name, struct bkt_err *err)
+int agg_begin(struct agg *a, struct load_job *first, const char *name, struct bkt_err *err)
 {
     char         *end;
     unsigned long n = strtoul(name, &end, 10);

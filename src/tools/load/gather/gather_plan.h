@@ -44,7 +44,7 @@ struct agg_dset { /* one dataset of the domain */
     size_t n_values;
 };
 struct agg {
-    struct load     *l;      /* of the current file */
+    struct load_job *l;      /* of the current file */
     const char      *name;   /* of the dimension */
     size_t           longest; /* bytes of the longest absolute name of a source given now */
     struct agg_dset *dsets;
@@ -63,7 +63,7 @@ struct agg_visit {
 };
 
 /** Look at the first file, to find the meaning of the dimension's name. */
-BKT_NODISCARD int agg_begin(struct agg *a, struct load *first, const char *name, struct bkt_err *err);
+BKT_NODISCARD int agg_begin(struct agg *a, struct load_job *first, const char *name, struct bkt_err *err);
 /** Set the shapes of a dataset of the first file in the domain: for tree_hooks.shape. */
 BKT_NODISCARD int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
                             struct bkt_err *err);
