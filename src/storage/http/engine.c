@@ -87,8 +87,8 @@ static void begin(struct engine *e, struct bkt_xfer *x)
     else
         e->check_at = 0;
     e->active      = x;
-    uint64_t every =
-        bkt_max_u64(CHECK_MIN_MS, bkt_min_u64(CHECK_MAX_MS, bkt_min_u64(x->net->stall_ms, x->timeout_ms) / 4));
+    uint64_t late  = bkt_min_u64(x->net->stall_ms, x->timeout_ms);
+    uint64_t every = bkt_max_u64(CHECK_MIN_MS, bkt_min_u64(CHECK_MAX_MS, late / 4));
     if (every < e->check_ms || !e->check_at) {
         e->check_ms = every;
         e->check_at = e->now + every;
