@@ -170,7 +170,7 @@ int bkt_object_query(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_ob
 static int get_token(struct bkt_vobj *o, bool old, H5O_token_t *out, struct bkt_err *err)
 {
     (void)err;
-    if (!old || !bkt_shadow_token(o->obj, out))
+    if (!old || !bkt_region_shadow_token(o->obj, out))
         bkt_token_of(&o->obj->id, out);
     return BKT_OK;
 }
@@ -186,7 +186,7 @@ static int answer_lookup(struct bkt_vobj *obj, const struct bkt_id *answer, H5O_
     if (!old || bkt_id_kind(answer) != BKT_DATASET)
         return BKT_OK;
     BKT_PASS(bkt_domain_get(obj->file->dom, answer, &o, err));
-    (void)bkt_shadow_token(o, out);
+    (void)bkt_region_shadow_token(o, out);
     bkt_object_release(o);
     return BKT_OK;
 }
@@ -196,7 +196,7 @@ int bkt_object_lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_to
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
     const struct bkt_id *answer = bkt_object_lookup_answer();
-    bool old = bkt_shadow_is_old_call();
+    bool old = bkt_region_shadow_is_old_call();
     if (obj->outside) {
         bkt_outside_token(obj, out);
         return BKT_OK;

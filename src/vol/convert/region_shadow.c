@@ -20,9 +20,18 @@ static struct bkt_map *shadows;           /* id and extent -> struct shadow */
 static struct bkt_map *texts, *handles;   /* handle -> text; text -> handle */
 static bool            old_call;
 
-void bkt_shadow_was_asked_for_class(void) { old_call = true; }
-void bkt_shadow_was_asked_for_token_size(void) { old_call = false; }
-bool bkt_shadow_is_old_call(void) { return old_call; }
+void bkt_region_shadow_was_asked_for_class(void)
+{
+    old_call = true;
+}
+void bkt_region_shadow_was_asked_for_token_size(void)
+{
+    old_call = false;
+}
+bool bkt_region_shadow_is_old_call(void)
+{
+    return old_call;
+}
 
 /* ---- shadows ---- */
 
@@ -73,7 +82,7 @@ static void drop(void *arg)
     free(s);
 }
 
-bool bkt_shadow_token(const struct bkt_object *dset, H5O_token_t *out)
+bool bkt_region_shadow_token(const struct bkt_object *dset, H5O_token_t *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     void *file = bkt_face_file();
@@ -97,7 +106,7 @@ bool bkt_shadow_token(const struct bkt_object *dset, H5O_token_t *out)
     return true;
 }
 
-void bkt_shadow_forget_all(void)
+void bkt_region_shadow_forget_all(void)
 {
     bkt_map_free(shadows, drop);
     bkt_map_free(texts, free);
@@ -150,8 +159,8 @@ static void made_up(const unsigned char *text, size_t n, unsigned char *out)
     while (texts && bkt_map_get(texts, out, H5R_DSET_REG_REF_BUF_SIZE));
 }
 
-int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text,
-                      unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err)
+int bkt_region_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text,
+                             unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err)
 {
     size_t               n     = text->n ? strnlen((const char *)text->p, text->n) : 0;
     const unsigned char *known = n && handles ? bkt_map_get(handles, text->p, n) : NULL;
@@ -187,8 +196,8 @@ static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct 
     return bkt_convert_from_region(space, r, err);
 }
 
-int bkt_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE],
-                    struct bkt_buf *out, struct bkt_err *err)
+int bkt_region_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE],
+                           struct bkt_buf *out, struct bkt_err *err)
 {
     struct bkt_regref r     = {.kind = BKT_REGION_NULL};
     const char       *known = texts ? bkt_map_get(texts, handle, H5R_DSET_REG_REF_BUF_SIZE) : NULL;

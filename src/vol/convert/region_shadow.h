@@ -10,17 +10,17 @@
 
 /** The shadow of a dataset with its present extent, made on first use, as a token; false:
  * old calls are off. */
-bool bkt_shadow_token(const struct bkt_object *dset, H5O_token_t *out);
+bool bkt_region_shadow_token(const struct bkt_object *dset, H5O_token_t *out);
 
 /** H5Rcreate() and H5Rcreate_object() both ask for an object's place.  Only H5Rcreate() asks before for
  *  the connector's class, and only H5Rcreate() must get the shadow. */
-void bkt_shadow_was_asked_for_class(void);
-void bkt_shadow_was_asked_for_token_size(void);
-bool bkt_shadow_is_old_call(void);
+void bkt_region_shadow_was_asked_for_class(void);
+void bkt_region_shadow_was_asked_for_token_size(void);
+bool bkt_region_shadow_is_old_call(void);
 
 /** The 12 bytes for a stored region reference (its text, see reference_text.h), and back. */
-BKT_NODISCARD int bkt_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text,
-                                    unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
-BKT_NODISCARD int bkt_shadow_text(struct bkt_vobj *in_file,
-                                  const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_buf *out,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_region_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text,
+                                           unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
+BKT_NODISCARD int bkt_region_shadow_text(struct bkt_vobj *in_file,
+                                         const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE],
+                                         struct bkt_buf *out, struct bkt_err *err);

@@ -181,7 +181,7 @@ static int store_text_refs(struct bkt_conv_run *r, const struct bkt_conv *c,
         if (c->kind == BKT_CONV_NEW_REF)
             BKT_PASS(bkt_convert_from_ref(r->in_file, new_ref_at(src, i, &ref), &text, r->err));
         else
-            BKT_PASS(bkt_shadow_text(r->in_file, src->base + i * src->stride, &text, r->err));
+            BKT_PASS(bkt_region_shadow_text(r->in_file, src->base + i * src->stride, &text, r->err));
         BKT_PASS(put_counted(r, &out->bytes, text.ptr, text.len));
         out->end[i] = out->bytes.len;
     }

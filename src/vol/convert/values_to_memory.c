@@ -438,7 +438,7 @@ static int reg_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
         struct bkt_slice text;
         unsigned char    handle[H5R_DSET_REG_REF_BUF_SIZE];
         BKT_PASS(region_text(r, c, col, i, &text));
-        BKT_PASS(bkt_shadow_handle(r->in_file, &text, handle, r->err));
+        BKT_PASS(bkt_region_shadow_handle(r->in_file, &text, handle, r->err));
         memcpy(dst + i * dstride, handle, sizeof handle);
     }
     return BKT_OK;

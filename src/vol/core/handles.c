@@ -214,8 +214,8 @@ void bkt_vobj_free(struct bkt_vobj *o)
     /* The id is still in HDF5's table.  If this is the last object, the file behind the faces is closed.
      * HDF5 then looks through all datasets for those that lie in that file. */
     memset(o->face, 0, sizeof o->face);
-    if (o->shadow)
-        o->shadow_free(o->shadow);
+    if (o->plain_dataset)
+        o->plain_dataset_free(o->plain_dataset);
     bkt_dsetio_close(o->io);
     bkt_buf_fini(&o->chunks);
     bkt_map_free(o->reported, NULL);

@@ -122,7 +122,7 @@ void bkt_face_release(void)
 {
     if (!face.users || --face.users > 0)
         return;
-    bkt_shadow_forget_all();
+    bkt_region_shadow_forget_all();
     close_file();
 }
 

@@ -39,4 +39,4 @@ void bkt_face_copy(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, const vo
 /** The class to show as the terminal connector's, for objects that have a face; NULL: ours. */
 const H5VL_class_t *bkt_face_class(void);
 /** Forget all shadows of datasets: they vanished with their file (convert/region_shadow.c). */
-void bkt_shadow_forget_all(void);
+void bkt_region_shadow_forget_all(void);

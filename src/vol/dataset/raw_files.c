@@ -377,8 +377,8 @@ static void pieces_fini(struct pieces *p)
     bkt_object_release(p->obj);
 }
 
-/* A shadow's object has no JSON. */
-static int same_shadow(const struct bkt_object *from, struct bkt_object **out, struct bkt_err *err)
+/* A plain dataset's object has no JSON. */
+static int same_object(const struct bkt_object *from, struct bkt_object **out, struct bkt_err *err)
 {
     struct bkt_object *o = bkt_object_make(BKT_DATASET);
     if (!o || bkt_type_copy(from->dset.type, &o->dset.type) < 0) {
@@ -401,7 +401,7 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, stru
     BKT_FAIL_IF(err, o->obj->dset.type->size != H5Tget_size(type), BKT_EUNSUP,
                 "remote external files can't be read for a type with gaps");
     if (o->whole_values) {
-        BKT_PASS(same_shadow(o->obj, &p->obj, err));
+        BKT_PASS(same_object(o->obj, &p->obj, err));
     } else {
         BKT_PASS(bkt_object_emit(o->obj, &json, err));
         BKT_PASS(bkt_object_parse(json.ptr, json.len, &o->obj->id, &p->obj, err));
@@ -510,16 +510,15 @@ int bkt_external_transfer(const struct bkt_io *io, struct bkt_err *err)
     return r.local ? transfer_local(&r, io, err) : transfer_elsewhere(&r, io, err);
 }
 
-int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct bkt_io *io,
-                             struct bkt_err *err)
+int bkt_external_read_plain(struct bkt_vobj *plain, hid_t dset, const struct bkt_io *io, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     BKT_CLEANUP(bkt_hid_closep) hid_t dapl = H5Dget_access_plist(dset);
     BKT_CLEANUP(raws_fini) struct raws r   = {.v = NULL};
     struct bkt_io                      one = *io;
     BKT_NEED_H5(err, dcpl >= 0 && dapl >= 0, "asking for external files");
-    one.dsets = &shadow;
-    BKT_PASS(list(shadow->file->dom, dapl, dcpl, &r, err));
+    one.dsets = &plain;
+    BKT_PASS(list(plain->file->dom, dapl, dcpl, &r, err));
     return transfer_elsewhere(&r, &one, err);
 }
 

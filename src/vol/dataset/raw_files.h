@@ -31,10 +31,10 @@ bool bkt_external_inside(bool on);
 /** H5Dread() or H5Dwrite() on one such dataset. */
 BKT_NODISCARD int bkt_external_transfer(const struct bkt_io *io, struct bkt_err *err);
 /** H5Dread() of one dataset of a plain HDF5 file that isn't on this machine.
- *  @param shadow  stands for it (plain_read.h); its file names the domain
+ *  @param plain  stands for it (plain_read.h); its file names the domain
  *  @param dset    the native connector's */
-BKT_NODISCARD int bkt_external_read_shadow(struct bkt_vobj *shadow, hid_t dset, const struct bkt_io *io,
-                                           struct bkt_err *err);
+BKT_NODISCARD int bkt_external_read_plain(struct bkt_vobj *plain, hid_t dset, const struct bkt_io *io,
+                                          struct bkt_err *err);
 /** A raw file, and the part of it that holds the extent's elements; for a type with gaps the part may be
  *  longer. */
 struct bkt_external_file {

@@ -38,9 +38,9 @@ static void handle_init(struct bkt_vobj *o, hid_t dset)
 
 static void handle_fini(struct bkt_vobj *o)
 {
-    if (o->shadow)
-        o->shadow_free(o->shadow);
-    o->shadow = NULL;
+    if (o->plain_dataset)
+        o->plain_dataset_free(o->plain_dataset);
+    o->plain_dataset = NULL;
 }
 
 /* A file that is closed strongly takes its ids along. */

@@ -264,7 +264,7 @@ typedef int file_get_fn(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct b
 
 static int get_cont_info(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
-    bkt_shadow_was_asked_for_token_size();
+    bkt_region_shadow_was_asked_for_token_size();
     (void)o, (void)err;
     args->args.get_cont_info.info->version       = H5VL_CONTAINER_INFO_VERSION;
     args->args.get_cont_info.info->feature_flags = 0;

@@ -308,8 +308,8 @@ struct bkt_vobj *plain_handle(hid_t dset)
 
 void plain_handle_free(struct bkt_vobj *o)
 {
-    if (o->shadow)
-        o->shadow_free(o->shadow);
+    if (o->plain_dataset)
+        o->plain_dataset_free(o->plain_dataset);
     free(o);
 }
 

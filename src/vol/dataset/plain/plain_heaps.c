@@ -25,7 +25,8 @@
 #define LOOKS     1024                /* gaps */
 
 /* The place of the next object, if one lies at @p at, of a length that the page can show; else 0. */
-static uint64_t next_object(const struct bkt_shadow *s, const unsigned char *p, uint64_t at, uint64_t n)
+static uint64_t next_object(const struct bkt_plain_dataset *s, const unsigned char *p, uint64_t at,
+                            uint64_t n)
 {
     if (at + BKT_HEAP_HEAD > n || !bkt_get_le(p + at, 2) || bkt_get_le(p + at + 4, 4))
         return 0;
@@ -34,7 +35,7 @@ static uint64_t next_object(const struct bkt_shadow *s, const unsigned char *p, 
 }
 
 /* Whether objects of a collection follow each other there, whose numbers ascend. */
-static bool has_objects(const struct bkt_shadow *s, const unsigned char *p, uint64_t n)
+static bool has_objects(const struct bkt_plain_dataset *s, const unsigned char *p, uint64_t n)
 {
     for (uint64_t from = 0; from + OBJECTS * BKT_HEAP_HEAD < n; from++) {
         uint64_t at = from;
@@ -48,7 +49,7 @@ static bool has_objects(const struct bkt_shadow *s, const unsigned char *p, uint
     return false;
 }
 
-static bool is_of_collection(const struct bkt_shadow *s, uint64_t page)
+static bool is_of_collection(const struct bkt_plain_dataset *s, uint64_t page)
 {
     unsigned char p[4096 + 4]; /* a signature may lie across two pages */
     uint64_t n = page_cache_copy(s->pages, page * 4096, sizeof p, p);
@@ -56,7 +57,7 @@ static bool is_of_collection(const struct bkt_shadow *s, uint64_t page)
 }
 
 /* Whether a collection lies in bytes that are here, at the gap's ends. */
-static bool has_heap(const struct bkt_shadow *s, uint64_t from, uint64_t end)
+static bool has_heap(const struct bkt_plain_dataset *s, uint64_t from, uint64_t end)
 {
     uint64_t first = from / 4096, last = (end - 1) / 4096;
     for (uint64_t i = 0; i < BESIDE && first + i <= last; i++)
@@ -71,7 +72,7 @@ static bool is_gap(const struct fore_range *before, uint64_t end, uint64_t left)
     return end > from && end - from <= bkt_min_u64(GAP_MAX, left) && end - from <= GAP_TIMES * before->len;
 }
 
-static bool is_proven(const struct bkt_shadow *s, const struct fore_range *r, size_t n)
+static bool is_proven(const struct bkt_plain_dataset *s, const struct fore_range *r, size_t n)
 {
     for (size_t i = 0; i + 1 < n && i < LOOKS; i++)
         if (is_gap(&r[i], r[i + 1].off, UINT64_MAX) && has_heap(s, r[i].off + r[i].len, r[i + 1].off))
@@ -83,7 +84,7 @@ static bool is_proven(const struct bkt_shadow *s, const struct fore_range *r, si
  *  @param r     @p n of them, sorted here by place
  *  @param left  bytes of gaps, at most
  *  @return the bytes of these gaps; 0: none is wanted */
-static uint64_t gaps_join(const struct bkt_shadow *s, struct fore_range *r, size_t n, uint64_t left)
+static uint64_t gaps_join(const struct bkt_plain_dataset *s, struct fore_range *r, size_t n, uint64_t left)
 {
     uint64_t joined = 0;
     if (n < 2 || s->heaps_elsewhere)
@@ -119,7 +120,7 @@ struct addresses {
     size_t    n, cap;
     size_t    begun; /* of the n: they are fetched, or too many */
     uint64_t  last; /* neighbours mostly name one collection */
-    const struct bkt_shadow *s;
+    const struct bkt_plain_dataset *s;
     uint64_t  size; /* of the file */
     size_t n_near;           /* of the n: they were under way already, mostly as parts of gaps */
     struct bkt_sequences *q; /* NULL: not wanted */
@@ -162,7 +163,7 @@ static void make_unique(struct addresses *a)
 /* ---- elements ---- */
 
 /* The bytes of a chunk that hold the selected elements. */
-static struct fore_range wanted(const struct bkt_shadow *s, const struct bkt_grid *g, uint64_t k,
+static struct fore_range wanted(const struct bkt_plain_dataset *s, const struct bkt_grid *g, uint64_t k,
                                 const struct bkt_reference *ref)
 {
     const struct bkt_dsetio *io = s->v.io;
@@ -233,7 +234,7 @@ static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const
 }
 
 /* The bytes of the first chunks, as many as the budget allows.  r[k].len 0: chunk k doesn't exist. */
-static size_t ranges_of(const struct bkt_shadow *s, const struct bkt_grid *g,
+static size_t ranges_of(const struct bkt_plain_dataset *s, const struct bkt_grid *g,
                         const struct bkt_references_find *q, struct fore_range *r, uint64_t *left)
 {
     size_t n = 0;
@@ -313,7 +314,7 @@ static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint
 
 /* ---- collections ---- */
 
-uint64_t bkt_heap_size(const struct bkt_shadow *s, uint64_t at)
+uint64_t bkt_heap_size(const struct bkt_plain_dataset *s, uint64_t at)
 {
     unsigned char head[BKT_HEAP_HEAD];
     if (page_cache_copy(s->pages, at, sizeof head, head) < sizeof head || memcmp(head, "GCOL\1", 5) != 0)
@@ -392,7 +393,7 @@ static int fetch_level(const struct addresses *found, const struct bkt_heap_spot
 /* Fetch the bytes that HDF5 will read for the selection, within a budget: the chunks, and the collections
  * that they name.  The places of the chunks are known.  Damaged elements are left to HDF5.
  *  @param q  NULL, or it gets the elements; if it gets all, it fetches their collections */
-static int heaps_fetch(struct bkt_shadow *s, const struct bkt_sel *sel, struct bkt_sequences *q,
+static int heaps_fetch(struct bkt_plain_dataset *s, const struct bkt_sel *sel, struct bkt_sequences *q,
                        struct bkt_err *err)
 {
     struct addresses a = {.s = s, .size = s->size, .q = q};
@@ -421,7 +422,7 @@ static int piece_space(const struct bkt_sel *p, hid_t *out, struct bkt_err *err)
 }
 
 struct target {
-    struct bkt_shadow *s;
+    struct bkt_plain_dataset *s;
     hid_t  mem_type, dxpl;
     unsigned char *to;
     bool   simple; /* bkt_sequences_give() knows the type */
@@ -500,7 +501,7 @@ static int read_whole(const struct target *t, const struct bkt_dsel *sel, bool *
     return *given ? spread(t, sel, packed, err) : BKT_OK;
 }
 
-int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
+int bkt_heaps_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t     list = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_dsel_fini) struct bkt_dsel sel;

@@ -12,15 +12,15 @@
 #define BKT_HEAP_HEAD     16
 /** Bytes of the collection at @p at in the file; 0: its head isn't here, or isn't that of a collection, or it
  *  is too large, or reaches beyond the file's end. */
-uint64_t bkt_heap_size(const struct bkt_shadow *s, uint64_t at);
+uint64_t bkt_heap_size(const struct bkt_plain_dataset *s, uint64_t at);
 
 struct bkt_sequences;
 
-/** Make the program's values of stored elements of a simple shadow.
+/** Make the program's values of stored elements of a simple plain dataset.
  *  @param n   elements
  *  @param to  room for as many values, packed */
-BKT_NODISCARD int bkt_sequences_new(const struct bkt_shadow *s, size_t n, hid_t dxpl, unsigned char *to,
-                                    struct bkt_sequences **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_sequences_new(const struct bkt_plain_dataset *s, size_t n, hid_t dxpl,
+                                    unsigned char *to, struct bkt_sequences **out, struct bkt_err *err);
 /** Elements from number @p first on, each once.  Elements that come in order are given at once, if their
  *  collections are here or on their way.  Others are kept.
  *  @param given  the number of the first elements that need no collections any more */
@@ -35,5 +35,5 @@ BKT_NODISCARD int bkt_sequences_end(struct bkt_sequences *q, bool *given, struct
 void bkt_sequences_free(struct bkt_sequences *q);
 
 /** Read dataset @p i of the call by the native connector, in pieces whose bytes are fetched first. */
-BKT_NODISCARD int bkt_heaps_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i,
+BKT_NODISCARD int bkt_heaps_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i,
                                  struct bkt_err *err);

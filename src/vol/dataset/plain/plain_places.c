@@ -19,7 +19,7 @@
 
 /* ---- the whole index ---- */
 
-static int list_all(struct bkt_shadow *s, struct bkt_err *err)
+static int list_all(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
     /* The number of chunks that the file has room for: each has an entry of 8 bytes, or lies in a row with
      * the others. */
@@ -48,7 +48,7 @@ static herr_t see_missing(unsigned n, const H5E_error2_t *e, void *arg)
     return 0;
 }
 
-static int stored_size(struct bkt_shadow *s, const hsize_t *at, hsize_t *size, struct bkt_err *err)
+static int stored_size(struct bkt_plain_dataset *s, const hsize_t *at, hsize_t *size, struct bkt_err *err)
 {
     bool   missing = false;
     herr_t rc;
@@ -69,7 +69,7 @@ static int stored_size(struct bkt_shadow *s, const hsize_t *at, hsize_t *size, s
     return BKT_OK;
 }
 
-static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_file_chunk *out,
+static int look_up(struct bkt_plain_dataset *s, const uint64_t *coord, struct bkt_file_chunk *out,
                    struct bkt_err *err)
 {
     const struct bkt_dset *d = &s->v.obj->dset;
@@ -101,7 +101,7 @@ static int look_up(struct bkt_shadow *s, const uint64_t *coord, struct bkt_file_
     return rc;
 }
 
-static int look_up_all(struct bkt_shadow *s, const struct bkt_touched *t, struct bkt_err *err)
+static int look_up_all(struct bkt_plain_dataset *s, const struct bkt_touched *t, struct bkt_err *err)
 {
     unsigned rank = s->v.obj->dset.space.rank;
     BKT_CLEANUP(bkt_freep) struct bkt_file_chunk *v = calloc(t->n_coords + 1, sizeof *v);
@@ -118,7 +118,8 @@ static int look_up_all(struct bkt_shadow *s, const struct bkt_touched *t, struct
 
 /* ---- a selection ---- */
 
-static int touched_by(struct bkt_shadow *s, hid_t file_space, struct bkt_touched *out, struct bkt_err *err)
+static int touched_by(struct bkt_plain_dataset *s, hid_t file_space, struct bkt_touched *out,
+                      struct bkt_err *err)
 {
     struct bkt_sel sel;
     BKT_CLEANUP(bkt_freep) void *runs = NULL;
@@ -128,7 +129,7 @@ static int touched_by(struct bkt_shadow *s, hid_t file_space, struct bkt_touched
     return bkt_dsetio_touched(s->v.io, &sel, LOOK_UP_MAX, out, err);
 }
 
-int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native, struct bkt_err *err)
+int bkt_plain_dataset_locate(struct bkt_plain_dataset *s, hid_t file_space, bool *native, struct bkt_err *err)
 {
     struct bkt_touched t = {.n = 0};
     int rc = BKT_OK;

@@ -1,9 +1,9 @@
 /* Reads of datasets in plain HDF5 files that our file driver reads from a store.
  *
  * HDF5's native connector opens the file and parses its metadata.  The elements are read by chunk, as those
- * of references: all ranges side by side, decoded by workers, read ahead, cached.  A *shadow* stands for the
- * dataset there.  Its elements are opaque to chunk.  HDF5 converts them with the real types, so each type is
- * read as HDF5 itself reads it.
+ * of references: all ranges side by side, decoded by workers, read ahead, cached.  A struct
+ * bkt_plain_dataset stands for the dataset there.  Its elements are opaque to chunk.  HDF5 converts them with
+ * the real types, so each type is read as HDF5 itself reads it.
  *
  * If chunk can't read a dataset exactly as HDF5 does, the native connector reads it through the driver. */
 #pragma once
@@ -20,8 +20,8 @@ struct bkt_heap_spots {
     struct bkt_heap_spots *inner;  /* elements of sequences that hold addresses themselves */
     size_t  n_inner, cap_inner;
 };
-/** A shadow; `v` is only used as dataset_read.c uses it. */
-struct bkt_shadow {
+/** What chunk reads in place of a plain dataset; `v` is only used as dataset_read.c uses it. */
+struct bkt_plain_dataset {
     struct bkt_vobj  v;       /* first member */
     hid_t            dset;    /* of the native connector; borrowed */
     struct vfd_file *file;    /* borrowed: the dataset keeps it open */
@@ -51,14 +51,15 @@ struct bkt_shadow {
     uint64_t         n_asked;        /* chunks whose places were looked up */
 };
 
-/** The shadow of a dataset, made on first use; borrowed.  NULL in @p out: another driver reads its file.  If
- *  only the native connector can read the dataset, its shadow has `native`. */
-BKT_NODISCARD int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_err *err);
+/** The struct of a dataset, made on first use; borrowed.  NULL in @p out: another driver reads its file.  If
+ *  only the native connector can read the dataset, its struct has `native`. */
+BKT_NODISCARD int bkt_plain_dataset_of(struct bkt_vobj *plain, struct bkt_plain_dataset **out,
+                                       struct bkt_err *err);
 
 /** Find the places of all chunks that a selection touches.  @p native: set if only the native connector can
  *  read the selection. */
-BKT_NODISCARD int bkt_shadow_locate(struct bkt_shadow *s, hid_t file_space, bool *native,
-                                    struct bkt_err *err);
+BKT_NODISCARD int bkt_plain_dataset_locate(struct bkt_plain_dataset *s, hid_t file_space, bool *native,
+                                           struct bkt_err *err);
 
 /** Whether HDF5 itself is asked after such an error: its result counts. */
 static inline bool bkt_plain_is_format(int rc)

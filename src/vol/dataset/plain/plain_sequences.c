@@ -32,7 +32,7 @@ struct collection {
 };
 
 struct heaps {
-    const struct bkt_shadow *s;
+    const struct bkt_plain_dataset *s;
     bool                     in_place; /* the driver's bytes are used where they are */
     struct collection        slots[SLOTS];
     uint64_t                 kept; /* bytes of copies */
@@ -136,7 +136,7 @@ static const struct collection *find(struct heaps *h, uint64_t at)
 /* The data of an object of exactly @p size bytes; NULL: it can't be read, or isn't as HDF5 writes it. */
 static const unsigned char *object(struct heaps *h, const unsigned char *stored, uint64_t size)
 {
-    const struct bkt_shadow *s = h->s;
+    const struct bkt_plain_dataset *s = h->s;
     uint64_t at = bkt_get_le(stored, s->addr_bytes), index = bkt_get_le(stored + s->addr_bytes, 4);
     const struct collection *c = bkt_add_u64(at, s->user_block, &at) ? find(h, at) : NULL;
     if (!c || index >= c->n_objects || !c->objects[index])
@@ -171,7 +171,7 @@ static void take_back(const struct giver *g, bool text, unsigned char *to, size_
     }
 }
 
-static size_t value_size(const struct bkt_shadow *s)
+static size_t value_size(const struct bkt_plain_dataset *s)
 {
     return s->text ? sizeof(char *) : sizeof(hvl_t);
 }
@@ -179,7 +179,7 @@ static size_t value_size(const struct bkt_shadow *s)
 /* One value.  False: HDF5 has to read it. */
 static bool one(struct heaps *h, const struct giver *g, const unsigned char *stored, unsigned char *to)
 {
-    const struct bkt_shadow *s = h->s;
+    const struct bkt_plain_dataset *s = h->s;
     size_t   n = (size_t)bkt_get_le(stored, 4), bytes;
     hvl_t    v = {n, NULL};
     if (bkt_get_le(stored + 4, s->addr_bytes)) {
@@ -217,7 +217,7 @@ struct stream {
 static uint64_t add_element(struct stream *t, struct part *p, const unsigned char *stored, uint64_t *last,
                             uint64_t *used)
 {
-    const struct bkt_shadow *s = t->h->s;
+    const struct bkt_plain_dataset *s = t->h->s;
     uint64_t at = bkt_get_le(stored + 4, s->addr_bytes), len = bkt_get_le(stored, 4) * (uint64_t)s->base,
              full;
     if (!at || !bkt_add_u64(at, s->user_block, &full) || full >= t->file_size)
@@ -267,7 +267,7 @@ static int lengthen(struct stream *t, struct part *p, struct bkt_err *err)
 static bool give_part(struct stream *t, const struct giver *g, const struct part *p, unsigned char *to,
                       size_t *done)
 {
-    const struct bkt_shadow *s = t->h->s;
+    const struct bkt_plain_dataset *s = t->h->s;
     size_t each = value_size(s);
     for (size_t i = p->first; i < p->end; i++, ++*done)
         if (!one(t->h, g, t->stored + i * s->spots.size, to + i * each))
@@ -305,7 +305,7 @@ struct bkt_sequences {
     bool failed;              /* HDF5 has to read */
 };
 
-int bkt_sequences_new(const struct bkt_shadow *s, size_t n, hid_t dxpl, unsigned char *to,
+int bkt_sequences_new(const struct bkt_plain_dataset *s, size_t n, hid_t dxpl, unsigned char *to,
                       struct bkt_sequences **out, struct bkt_err *err)
 {
     struct bkt_sequences *q = *out = calloc(1, sizeof *q);
@@ -341,7 +341,7 @@ static bool comes(struct heaps *h, uint64_t at, struct bkt_err *err)
 static size_t give_now(struct bkt_sequences *q, size_t first, const unsigned char *stored, size_t n,
                        struct bkt_err *err)
 {
-    const struct bkt_shadow *s = q->h.s;
+    const struct bkt_plain_dataset *s = q->h.s;
     size_t i = 0;
     for (uint64_t at, last = 0; q->at_once && i < n; i++, stored += s->spots.size) {
         at = bkt_get_le(stored + 4, s->addr_bytes);
@@ -360,7 +360,7 @@ static size_t give_now(struct bkt_sequences *q, size_t first, const unsigned cha
 int bkt_sequences_take(struct bkt_sequences *q, size_t first, const unsigned char *stored, size_t n,
                        size_t *given, struct bkt_err *err)
 {
-    const struct bkt_shadow *s = q->h.s;
+    const struct bkt_plain_dataset *s = q->h.s;
     size_t bytes, now = first == q->done && !q->failed ? give_now(q, first, stored, n, err) : 0;
     q->done += now;
     q->taken += n;

@@ -128,10 +128,10 @@ static bool heap_spots_of(hid_t type, unsigned addr, struct bkt_heap_spots *out)
     return ok;
 }
 
-/* Shadows: made of HDF5's facts about a dataset. */
+/* Made of HDF5's facts about a dataset. */
 
 /* Find the facts that lead to heap addresses in stored elements.  If a fact is missing, HDF5 reads alone. */
-static int take_spots(struct bkt_shadow *s, struct bkt_err *err)
+static int take_spots(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
     size_t  addr = 0, size = 0;
     hsize_t block = 0;
@@ -174,7 +174,7 @@ static bool is_refused(const struct bkt_filter_desc *f)
     return f->id == H5Z_FILTER_SHUFFLE && (f->n_cd != 1 || f->cd[0] == 0);
 }
 
-static int take_filters(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+static int take_filters(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
 {
     BKT_PASS(bkt_convert_from_filters(dcpl, &d->filters, &d->n_filters, err));
     for (size_t i = 0; i < d->n_filters; i++)
@@ -184,7 +184,7 @@ static int take_filters(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, st
 
 /* A dataset without a fill value has zeros.  If HDF5 never writes fill values, it doesn't return any for
  * missing chunks either. */
-static int take_fill(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+static int take_fill(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
 {
     H5D_fill_value_t kind;
     H5D_fill_time_t  when;
@@ -198,7 +198,7 @@ static int take_fill(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struc
     return PASS_ON(err, H5Pget_fill_value(dcpl, s->v.file_type, d->fill.ptr), "asking for the fill value");
 }
 
-static int take_chunks(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+static int take_chunks(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
 {
     const uint64_t *cdims = d->layout.dims;
     unsigned opts = 0;
@@ -215,7 +215,7 @@ static int take_chunks(struct bkt_shadow *s, hid_t dcpl, struct bkt_dset *d, str
     return take_filters(s, dcpl, d, err);
 }
 
-static int take_contiguous(struct bkt_shadow *s, struct bkt_dset *d, struct bkt_err *err)
+static int take_contiguous(struct bkt_plain_dataset *s, struct bkt_dset *d, struct bkt_err *err)
 {
     haddr_t at = HADDR_UNDEF;
     hsize_t n  = 0;
@@ -235,7 +235,7 @@ static int take_contiguous(struct bkt_shadow *s, struct bkt_dset *d, struct bkt_
 
 /* The id is only a name in messages and in the cache, whose entries are those of one file.  HDF5's address of
  * the object identifies it. */
-static int take_name(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *err)
+static int take_name(struct bkt_plain_dataset *s, struct bkt_object *o, struct bkt_err *err)
 {
     H5O_info2_t info;
     uint64_t    at = 0;
@@ -250,7 +250,7 @@ static int take_name(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err 
 }
 
 /* libhdf5 would look for raw files on this machine.  A file elsewhere must not make it do that. */
-static int take_domain(struct bkt_shadow *s, struct bkt_err *err)
+static int take_domain(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
     s->external = !vfd_facts(s->file).is_local;
     s->native   = !s->external;
@@ -258,7 +258,7 @@ static int take_domain(struct bkt_shadow *s, struct bkt_err *err)
     return vfd_domain(s->file, &s->in.dom, err);
 }
 
-static int take_all(struct bkt_shadow *s, struct bkt_object *o, struct bkt_err *err)
+static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = H5Dget_create_plist(s->dset);
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(s->dset);
@@ -304,7 +304,7 @@ static uint64_t first_bytes(void *arg, size_t n, void *to)
     return page_cache_copy(arg, 0, n, to);
 }
 
-static int open_io(struct bkt_shadow *s, struct bkt_err *err)
+static int open_io(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
     struct bkt_domain *dom;
     struct vfd_facts   f = vfd_facts(s->file);
@@ -321,19 +321,19 @@ static int open_io(struct bkt_shadow *s, struct bkt_err *err)
     return s->chunked ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
 }
 
-static void shadow_free(struct bkt_vobj *v)
+static void dataset_free(struct bkt_vobj *v)
 {
-    bkt_kept_close(&((struct bkt_shadow *)v)->sources);
+    bkt_kept_close(&((struct bkt_plain_dataset *)v)->sources);
     bkt_dsetio_close(v->io);
-    bkt_store_close(((struct bkt_shadow *)v)->family);
+    bkt_store_close(((struct bkt_plain_dataset *)v)->family);
     bkt_object_release(v->obj);
     bkt_vobj_drop_id(v->file_type);
-    heap_spots_fini(&((struct bkt_shadow *)v)->spots);
+    heap_spots_fini(&((struct bkt_plain_dataset *)v)->spots);
     free(v->path);
     free(v);
 }
 
-static int make(struct bkt_shadow *s, struct bkt_err *err)
+static int make(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
     struct bkt_object *o = bkt_object_make(BKT_DATASET);
     BKT_NEED(err, o);
@@ -342,9 +342,9 @@ static int make(struct bkt_shadow *s, struct bkt_err *err)
     return s->native || s->external || s->is_virtual ? BKT_OK : open_io(s, err);
 }
 
-int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_err *err)
+int bkt_plain_dataset_of(struct bkt_vobj *plain, struct bkt_plain_dataset **out, struct bkt_err *err)
 {
-    *out = (struct bkt_shadow *)plain->shadow;
+    *out = (struct bkt_plain_dataset *)plain->plain_dataset;
     struct vfd_file *file = *out ? NULL : vfd_behind(plain->native_id);
     struct bkt_store *family = NULL;
     uint64_t size = 0;
@@ -353,7 +353,7 @@ int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_er
     if (!file)
         return BKT_OK;
     struct vfd_facts facts = vfd_facts(file);
-    struct bkt_shadow *s = calloc(1, sizeof *s);
+    struct bkt_plain_dataset *s = calloc(1, sizeof *s);
     if (!s) {
         bkt_store_close(family);
         BKT_NOMEM(err);
@@ -370,11 +370,11 @@ int bkt_shadow_of(struct bkt_vobj *plain, struct bkt_shadow **out, struct bkt_er
     s->v.whole_values = true;
     int rc = make(s, err);
     if (rc < 0) {
-        shadow_free(&s->v);
+        dataset_free(&s->v);
         return rc;
     }
-    plain->shadow      = &s->v;
-    plain->shadow_free = shadow_free;
+    plain->plain_dataset = &s->v;
+    plain->plain_dataset_free = dataset_free;
     *out               = s;
     return BKT_OK;
 }

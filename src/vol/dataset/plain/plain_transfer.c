@@ -29,7 +29,7 @@ static const char *candidate(const char *file, unsigned i)
 
 static void expect(const struct bkt_view *v, const char *file)
 {
-    struct bkt_shadow *s = v->arg;
+    struct bkt_plain_dataset *s = v->arg;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     if (strcmp(file, ".") != 0 && vfd_linked_name(s->file, candidate(file, 0), &full, NULL) == BKT_OK)
         vfd_expect_linked(s->file, bkt_buf_str(&full));
@@ -38,7 +38,7 @@ static void expect(const struct bkt_view *v, const char *file)
 /* ---- opening ---- */
 
 /* Open a file by HDF5's native connector.  BKT_ENOENT: HDF5 takes it for missing. */
-static int open_named(struct bkt_shadow *s, const char *name, hid_t *out, struct bkt_err *err)
+static int open_named(struct bkt_plain_dataset *s, const char *name, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     BKT_CLEANUP(bkt_hid_closep) hid_t own = H5Iget_file_id(s->dset);
@@ -53,7 +53,7 @@ static int open_named(struct bkt_shadow *s, const char *name, hid_t *out, struct
                : BKT_OK;
 }
 
-static int open_file(struct bkt_shadow *s, const char *file, hid_t *out, struct bkt_err *err)
+static int open_file(struct bkt_plain_dataset *s, const char *file, hid_t *out, struct bkt_err *err)
 {
     int rc = BKT_ENOENT;
     if (strcmp(file, ".") == 0)
@@ -77,7 +77,7 @@ static int open_dataset(hid_t in, const char *name, hid_t *out, struct bkt_err *
 static int open_source(const struct bkt_view *v, const char *file, const char *name, hid_t *out,
                        struct bkt_err *err)
 {
-    struct bkt_shadow *s = v->arg;
+    struct bkt_plain_dataset *s = v->arg;
     struct bkt_kept_source *kept = bkt_kept_find(&s->sources, file, name);
     hid_t in = H5I_INVALID_HID, dset = H5I_INVALID_HID;
     struct bkt_err why = {.n = 0};
@@ -111,7 +111,7 @@ static bool has_prefix(hid_t dapl)
     return (env && *env) || H5Pget_virtual_prefix(dapl, NULL, 0) != 0;
 }
 
-static int read_view(struct bkt_shadow *s, struct bkt_view *v, const struct bkt_io *io, size_t i,
+static int read_view(struct bkt_plain_dataset *s, struct bkt_view *v, const struct bkt_io *io, size_t i,
                      struct bkt_err *err)
 {
     struct bkt_io one = bkt_io_one(io, i);
@@ -125,7 +125,7 @@ static int read_view(struct bkt_shadow *s, struct bkt_view *v, const struct bkt_
 }
 
 /* Read a virtual dataset, number @p i of the call.  @p native: set if only the native connector can. */
-static int plain_virtual_read(struct bkt_shadow *s, const struct bkt_io *io, size_t i, bool *native,
+static int plain_virtual_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i, bool *native,
                               struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dapl = H5Dget_access_plist(s->dset);
@@ -153,7 +153,7 @@ static int report(int rc, struct bkt_err *err)
 }
 
 /* HDF5 reports every failure in the same way.  The driver knows whether the store was the reason. */
-static int reason(struct bkt_shadow *s, int rc, struct bkt_err *err)
+static int reason(struct bkt_plain_dataset *s, int rc, struct bkt_err *err)
 {
     int why = s ? vfd_failure(s->file) : BKT_OK;
     return report(rc < 0 && why < 0 && !bkt_plain_is_format(why) ? why : rc, err);
@@ -183,7 +183,7 @@ static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
         return PASS_NATIVE(
             err, H5Dwrite(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
             "H5Dwrite");
-    struct bkt_shadow *s = (struct bkt_shadow *)io->dsets[i]->shadow;
+    struct bkt_plain_dataset *s = (struct bkt_plain_dataset *)io->dsets[i]->plain_dataset;
     bkt_plain_counts.by_native += s != NULL;
     BKT_PASS(check_raw_files(id, err));
     int rc = PASS_NATIVE(
@@ -201,7 +201,7 @@ struct planned {
     hid_t            *mem_types, *mem_spaces, *file_spaces;
     void            **bufs;
     size_t           *whose; /* their numbers in the call */
-    struct bkt_shadow **alone; /* by number in the call: with heaps or in raw files; NULL: otherwise */
+    struct bkt_plain_dataset **alone; /* by number in the call: with heaps or in raw files; NULL: otherwise */
 };
 
 static void planned_fini(struct planned *p)
@@ -215,11 +215,11 @@ static void planned_fini(struct planned *p)
 
 static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_err *err)
 {
-    *p = (struct planned){.dsets     = calloc(io->n, sizeof(struct bkt_vobj *)),
+    *p = (struct planned){.dsets = calloc(io->n, sizeof(struct bkt_vobj *)),
                           .mem_types = calloc(io->n, 3 * sizeof(hid_t)),
-                          .bufs      = calloc(io->n, sizeof(void *)),
-                          .whose     = calloc(io->n, sizeof *p->whose),
-                          .alone     = calloc(io->n, sizeof(struct bkt_shadow *))};
+                          .bufs = calloc(io->n, sizeof(void *)),
+                          .whose = calloc(io->n, sizeof *p->whose),
+                          .alone = calloc(io->n, sizeof(struct bkt_plain_dataset *))};
     BKT_NEED(err, p->dsets && p->mem_types && p->bufs && p->whose && p->alone);
     p->mem_spaces  = p->mem_types + io->n;
     p->file_spaces = p->mem_spaces + io->n;
@@ -228,7 +228,7 @@ static int planned_init(struct planned *p, const struct bkt_io *io, struct bkt_e
     return BKT_OK;
 }
 
-static void planned_add(struct planned *p, const struct bkt_io *io, size_t i, struct bkt_shadow *s)
+static void planned_add(struct planned *p, const struct bkt_io *io, size_t i, struct bkt_plain_dataset *s)
 {
     size_t n = p->io.n++;
     p->dsets[n]       = &s->v;
@@ -240,18 +240,18 @@ static void planned_add(struct planned *p, const struct bkt_io *io, size_t i, st
 }
 
 /* Whether chunk reads one dataset of the call.  Gives a bkt code for failures that end the call. */
-static int plan(const struct bkt_io *io, size_t i, struct bkt_shadow **out, struct bkt_err *err)
+static int plan(const struct bkt_io *io, size_t i, struct bkt_plain_dataset **out, struct bkt_err *err)
 {
-    struct bkt_shadow *s = NULL;
+    struct bkt_plain_dataset *s = NULL;
     bool native = true;
     int  rc     = BKT_OK;
     H5E_BEGIN_TRY
     {
-        rc = bkt_shadow_of(io->dsets[i], &s, err);
+        rc = bkt_plain_dataset_of(io->dsets[i], &s, err);
         if (rc == BKT_OK && s)
             (void)vfd_failure(s->file); /* of an earlier call */
         if (rc == BKT_OK && s)
-            rc = bkt_shadow_locate(s, io->file_spaces[i], &native, err);
+            rc = bkt_plain_dataset_locate(s, io->file_spaces[i], &native, err);
     }
     H5E_END_TRY
     rc   = reason(s, rc, err);
@@ -279,7 +279,7 @@ static int read_planned(const struct bkt_io *io, const struct planned *p, struct
     return BKT_OK;
 }
 
-static int read_virtual(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
+static int read_virtual(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
     bool native = false;
     int rc = plain_virtual_read(s, io, i, &native, err);
@@ -291,12 +291,12 @@ static int read_virtual(struct bkt_shadow *s, const struct bkt_io *io, size_t i,
     return native_one(io, i, err);
 }
 
-static int read_alone(struct bkt_shadow *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
+static int read_alone(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
     if (s->is_virtual)
         return read_virtual(s, io, i, err);
     const struct bkt_io one = bkt_io_one(io, i);
-    return s->external ? bkt_external_read_shadow(&s->v, s->dset, &one, err)
+    return s->external ? bkt_external_read_plain(&s->v, s->dset, &one, err)
                        : reason(s, bkt_heaps_read(s, io, i, err), err);
 }
 
@@ -305,12 +305,12 @@ static int read_alone(struct bkt_shadow *s, const struct bkt_io *io, size_t i, s
 static void begin_indexes(const struct bkt_io *io)
 {
     const struct vfd_file *first = NULL;
-    struct bkt_shadow *s;
+    struct bkt_plain_dataset *s;
     for (size_t i = 0; i < io->n; i++) {
         int rc = BKT_OK;
         H5E_BEGIN_TRY
         {
-            rc = bkt_shadow_of(io->dsets[i], &s, NULL);
+            rc = bkt_plain_dataset_of(io->dsets[i], &s, NULL);
         }
         H5E_END_TRY
         if (rc < 0 || !s || !s->chunked || s->native || s->complete)
@@ -323,7 +323,7 @@ static void begin_indexes(const struct bkt_io *io)
 
 static int plan_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
 {
-    struct bkt_shadow *s;
+    struct bkt_plain_dataset *s;
     BKT_PASS(planned_init(p, io, err));
     if (io->n > 1)
         begin_indexes(io);
@@ -361,7 +361,7 @@ static int hand_on(struct bkt_comm *c, size_t n, const struct planned *p, struct
     if (same[0] != ~same[1] || !can)
         return BKT_OK;
     for (size_t k = 0; k < p->io.n; k++) /* HDF5 leaves memory as it is where a chunk doesn't exist */
-        can[p->whose[k]] = !((const struct bkt_shadow *)(const void *)p->dsets[k])->leaves_missing;
+        can[p->whose[k]] = !((const struct bkt_plain_dataset *)(const void *)p->dsets[k])->leaves_missing;
     BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MIN, can, n, err));
     for (size_t k = 0; k < p->io.n; k++)
         if (can[p->whose[k]])
