@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "vol/calls/attr_impl.h"
 #include "vol/convert/values_to_memory.h"
 #include "vol/core/vol.h"
 #include "vol/open/permission_and_flush.h"
@@ -23,23 +24,11 @@ int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr **out, struct 
     return BKT_OK;
 }
 
-/* The i-th attribute in an order; NULL past the end */
-static const struct bkt_attr *nth(const struct bkt_attrs *all, H5_index_t by, H5_iter_order_t order,
-                                  hsize_t i)
-{
-    if (i >= all->n)
-        return NULL;
-    (void)bkt_attrs_settle(all);
-    if (order == H5_ITER_DEC)
-        i = all->n - 1 - i;
-    return &all->v[by == H5_INDEX_CRT_ORDER ? all->order[i] : i];
-}
-
 /* The attribute at a place in an order.  BKT_ENOENT: the object has fewer attributes. */
 static int attr_at(const struct bkt_vobj *owner, const H5VL_loc_by_idx_t *at, const struct bkt_attr **out,
                    struct bkt_err *err)
 {
-    *out = nth(&owner->obj->attrs, at->idx_type, at->order, at->n);
+    *out = bkt_attr_nth(&owner->obj->attrs, at->idx_type, at->order, at->n);
     BKT_FAIL_IF(err, !*out, BKT_ENOENT, "attribute number %llu of %s: it has only %zu",
                 (unsigned long long)at->n, bkt_vobj_place(owner), owner->obj->attrs.n);
     return BKT_OK;
@@ -52,70 +41,6 @@ static int attr_named(const struct bkt_vobj *owner, const char *name, const stru
     *out = bkt_attrs_find(&owner->obj->attrs, name);
     BKT_FAIL_IF(err, !*out, BKT_ENOENT, "%s has no attribute '%s'", bkt_vobj_place(owner), name);
     return BKT_OK;
-}
-
-/* ---- information about one ---- */
-
-/* Bytes of an element as HDF5 would store it in a file: as in memory, except for elements with pointers. */
-static size_t stored_bytes(hid_t type)
-{
-    size_t size = H5Tget_size(type);
-    switch (H5Tget_class(type)) {
-        case H5T_REFERENCE:
-            return size == sizeof(H5R_ref_t) ? 18 : size; /* header, length, place in the heap */
-        case H5T_STRING:
-            return H5Tis_variable_str(type) > 0 ? 16 : size; /* length, place in the heap */
-        case H5T_ARRAY: {
-            BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
-            size_t each = H5Tget_size(base);
-            return each ? size / each * stored_bytes(base) : size;
-        }
-        case H5T_COMPOUND:
-            for (int i = 0; i < H5Tget_nmembers(type); i++) {
-                BKT_CLEANUP(bkt_hid_closep) hid_t m = H5Tget_member_type(type, (unsigned)i);
-                size += stored_bytes(m) - H5Tget_size(m);
-            }
-            return size;
-        default:
-            return size;
-    }
-}
-
-static int data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
-    uint64_t n = 0;
-    BKT_PASS(bkt_space_count(&a->space, &n, err));
-    BKT_PASS(bkt_convert_type(a->type, &type, err));
-    *out = n * stored_bytes(type);
-    return BKT_OK;
-}
-
-/* HDF5 has a number even if no order is tracked: the place among the attributes.  A new attribute has
- * none. */
-#define NO_NUMBER SIZE_MAX
-
-static H5T_cset_t name_cset(const struct bkt_attr *a)
-{
-    return a->name_utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII;
-}
-
-static int describe(const struct bkt_attr *a, size_t number, H5A_info_t *out, struct bkt_err *err)
-{
-    memset(out, 0, sizeof *out);
-    out->corder_valid = number != NO_NUMBER;
-    out->corder       = out->corder_valid ? (H5O_msg_crt_idx_t)number : 0;
-    out->cset         = name_cset(a);
-    return data_size(a, &out->data_size, err);
-}
-
-/* @p a: an attribute of @p obj, whose list is settled. */
-static int fill_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out,
-                     struct bkt_err *err)
-{
-    return describe(a,
-                    obj->attr_track_order & 1 ? a->seq : bkt_named_place(&obj->attrs.list, sizeof *a, a->seq),
-                    out, err);
 }
 
 /* ---- opening ---- */
@@ -200,16 +125,17 @@ static int get_info(struct bkt_vobj *o, const struct bkt_attr *a, H5VL_attr_get_
     bool by_place =
         q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers its entries */
     if (!by_place && (o->no_number || bkt_vobj_has_no_number(o->file->dom, o->obj, a)))
-        return describe(a, NO_NUMBER, q->ainfo, err);
+        return bkt_attr_describe(a, BKT_ATTR_NO_NUMBER, q->ainfo, err);
     if (a == o->attr_gone)
-        return describe(a, a->seq, q->ainfo, err);
-    return fill_info(o->obj, bkt_attrs_find(bkt_attrs_settle(&o->obj->attrs), o->attr_name), q->ainfo, err);
+        return bkt_attr_describe(a, a->seq, q->ainfo, err);
+    return bkt_attr_info(o->obj, bkt_attrs_find(bkt_attrs_settle(&o->obj->attrs), o->attr_name), q->ainfo,
+                         err);
 }
 
 static int get_acpl(const struct bkt_attr *a, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Pcreate(H5P_ATTRIBUTE_CREATE);
-    BKT_NEED_H5(err, id >= 0 && H5Pset_char_encoding(id, name_cset(a)) >= 0,
+    BKT_NEED_H5(err, id >= 0 && H5Pset_char_encoding(id, bkt_attr_name_cset(a)) >= 0,
                 "making an attribute creation property list");
     return bkt_hid_give(&id, out);
 }
@@ -232,7 +158,7 @@ static int attr_get(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
         case H5VL_ATTR_GET_SPACE:
             return bkt_convert_space(&a->space, &args->args.get_space.space_id, err);
         case H5VL_ATTR_GET_STORAGE_SIZE:
-            return data_size(a, args->args.get_storage_size.data_size, err);
+            return bkt_attr_data_size(a, args->args.get_storage_size.data_size, err);
         case H5VL_ATTR_GET_TYPE:
             return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
         default:
@@ -447,33 +373,6 @@ static int attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, 
 
 /* ---- specific ---- */
 
-static int iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct bkt_err *err)
-{
-    const struct bkt_object *obj = owner->obj;
-    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
-    hsize_t i  = it->idx ? *it->idx : 0;
-    int     rc = 0;
-
-    BKT_FAIL_IF(err, i > 0 && i >= obj->attrs.n, BKT_EINVAL,
-                "iteration from attribute %llu of %s: it has only %zu", (unsigned long long)i,
-                bkt_vobj_place(owner), obj->attrs.n);
-    if (obj->attrs.n > 0) /* the program's callback gets an id of the object that owns the attributes */
-        BKT_PASS(bkt_vobj_register(
-            bkt_vobj_new(owner->file, owner->type, bkt_object_retain(obj), owner->path), &id, err));
-    for (const struct bkt_attr *a; rc == 0 && (a = nth(&obj->attrs, it->idx_type, it->order, i)) != NULL;
-         i++) {
-        H5A_info_t                   info;
-        BKT_CLEANUP(bkt_freep) char *name = strdup(a->name); /* the program may delete it */
-        BKT_NEED(err, name);
-        BKT_PASS(fill_info(obj, a, &info, err));
-        rc = it->op(id, name, &info, it->op_data);
-    }
-    if (it->idx)
-        *it->idx = i;
-    BKT_FAIL_IF(err, rc < 0, BKT_ECANCEL, "the program's callback failed");
-    return rc;
-}
-
 static int attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
 {
     switch (args->op_type) {
@@ -482,7 +381,7 @@ static int attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args
         case H5VL_ATTR_RENAME:
             return attr_change(owner, args, err);
         case H5VL_ATTR_ITER:
-            return iterate(owner, &args->args.iterate, err);
+            return bkt_attr_iterate(owner, &args->args.iterate, err);
         case H5VL_ATTR_EXISTS:
             *args->args.exists.exists = bkt_attrs_find(&owner->obj->attrs, args->args.exists.name) != NULL;
             return BKT_OK;
