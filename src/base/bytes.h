@@ -20,8 +20,8 @@ BKT_NODISCARD int bkt_buf_reserve(struct bkt_buf *b, size_t more);
 /** Append @p n bytes, a little-endian integer, a text, or formatted text.  BKT_ENOMEM leaves the buffer as it
  * was. */
 BKT_NODISCARD int bkt_buf_add(struct bkt_buf *b, const void *p, size_t n);
-BKT_NODISCARD int bkt_buf_add_le(struct bkt_buf *b, unsigned bytes,
-                                 uint64_t v); /* an integer of 1 to 8 bytes */
+/* bytes: 1 to 8 */
+BKT_NODISCARD int bkt_buf_add_le(struct bkt_buf *b, unsigned bytes, uint64_t v);
 /** Append @p n bytes behind their length, in 8 bytes. */
 BKT_NODISCARD int bkt_buf_add_sized(struct bkt_buf *b, const void *p, size_t n);
 BKT_NODISCARD int bkt_buf_add_str(struct bkt_buf *b, const char *s);
@@ -84,8 +84,8 @@ void bkt_hex(const void *p, size_t n, char *out);
 /** Append @p n bytes, percent-encoded except RFC 3986's unreserved characters and those in @p also. */
 BKT_NODISCARD int bkt_percent_encode(struct bkt_buf *out, const char *p, size_t n, const char *also);
 
-/** A digest for comparing values in memory, also between processes of one program.  It isn't stored, and
- * doesn't withstand somebody who looks for equal ones.
+/** A digest for comparing values in memory, also between processes of one program.  It isn't stored,
+ * and isn't collision resistant.
  *  @param before  the digest of what comes before; 0: nothing */
 uint64_t bkt_digest(const void *p, size_t n, uint64_t before);
 

@@ -44,8 +44,11 @@ struct bkt_comm_ops {
     int (*put_in)(struct bkt_comm *c, void (*set_mpio)(void), int64_t fapl, struct bkt_err *err);
     /** Whether messages are possible: after MPI_Init and before MPI_Finalize. */
     bool (*alive)(void);
+    /** Wait until all processes have called it.  Collective, as are the calls up to split_node and dup. */
     int (*barrier)(struct bkt_comm *c, struct bkt_err *err);
+    /** The @p n bytes at @p p in process @p root replace those of the others; @p n is the same in all. */
     int (*bcast)(struct bkt_comm *c, unsigned root, void *p, uint64_t n, struct bkt_err *err);
+    /** In all processes v[0..n) becomes the result of @p op over all processes, element by element. */
     int (*allreduce)(struct bkt_comm *c, enum bkt_comm_op op, uint64_t *v, size_t n, struct bkt_err *err);
     /** Each process gives @p n bytes.  All of them get everything, in the order of ranks: sizes[rank] bytes
      * each. */
@@ -54,8 +57,9 @@ struct bkt_comm_ops {
      * sum may exceed 2^31 - 1. */
     int (*alltoallv)(struct bkt_comm *c, const void *send, const size_t *send_n, void *recv,
                      const size_t *recv_n, struct bkt_err *err);
-    int (*split_node)(struct bkt_comm *c, struct bkt_comm **out,
-                      struct bkt_err *err); /* the processes of this node */
+    /** A group of the processes of this node, the caller's; bkt_comm_close(). */
+    int (*split_node)(struct bkt_comm *c, struct bkt_comm **out, struct bkt_err *err);
+    /** A copy of the group, the caller's; its messages don't mix with those of @p c. */
     int (*dup)(struct bkt_comm *c, struct bkt_comm **out, struct bkt_err *err);
     /** Get hint @p number of MPI_Info as text.  A longer text is cut.  False: MPI_Info has fewer hints.
      *  @param key  gets its name */
@@ -88,11 +92,12 @@ static inline bool bkt_comm_is_first(const struct bkt_comm *c)
 }
 /** Whether messages are still possible; false for one process alone. */
 bool bkt_comm_alive(const struct bkt_comm *c);
-BKT_NODISCARD int bkt_comm_bcast(struct bkt_comm *c, void *p, uint64_t n,
-                                 struct bkt_err *err); /* from process 0 */
+/** Collective: the @p n bytes at @p p in process 0 replace those of the others. */
+BKT_NODISCARD int bkt_comm_bcast(struct bkt_comm *c, void *p, uint64_t n, struct bkt_err *err);
 /** The buffer of process @p root replaces those of the others. */
 BKT_NODISCARD int bkt_comm_bcast_buf(struct bkt_comm *c, unsigned root, struct bkt_buf *b,
                                      struct bkt_err *err);
+/** Collective: v[0..n) becomes the result of @p op over all processes, in all of them. */
 BKT_NODISCARD int bkt_comm_reduce(struct bkt_comm *c, enum bkt_comm_op op, uint64_t *v, size_t n,
                                   struct bkt_err *err);
 /** Every process gets the bytes of all, in the order of ranks.

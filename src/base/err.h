@@ -60,8 +60,7 @@ int bkt_err_push(struct bkt_err *err, int code, const char *file, const char *fu
 /** The code's own short text, never NULL. */
 const char *bkt_err_text(int code);
 
-/** The root cause's message; bkt_err_text(@p code) if @p err has no frame, or is NULL.  Borrowed from @p err.
- */
+/** The root cause's message, borrowed from @p err; bkt_err_text(@p code) if @p err has no frame or is NULL */
 const char *bkt_err_reason(const struct bkt_err *err, int code);
 
 /** Remove all frames; NULL is allowed.  On hot paths use this to initialise: `= {0}` would clear all 5 KB. */

@@ -46,5 +46,5 @@ struct bkt_map_at {
     const char *key;
     void *value;
 };
-/** Walk on; false at the end.  Values may be replaced, and keys deleted, meanwhile. */
+/** Go to the next entry; false at the end.  During a walk, values may be replaced and keys deleted. */
 bool bkt_map_walk(const struct bkt_map *m, struct bkt_map_at *at);

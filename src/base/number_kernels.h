@@ -46,8 +46,8 @@ struct bkt_recast {
 /** The step that converts @p from to @p to, at 0, count 1.  Integers saturate.  Floats become infinite if
  *  they overflow, and are truncated towards zero if they become integers.  HDF5 1.14 does the same for the
  *  machine's own types.
- *  @p plain_nan: a NaN that has no sign or payload to keep becomes the NaN of all ones, as HDF5 makes it when
- *  it converts floats of another byte order to wider ones */
+ *  @p plain_nan: replace a NaN without sign and payload by the NaN of all ones.  HDF5 does so when it widens
+ *  floats of another byte order */
 void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bool to_swapped, bool plain_nan,
                        struct bkt_recast_step *out);
 /** Convert @p n elements at distances of @p sstride and @p dstride bytes.  Neither need be aligned; they must

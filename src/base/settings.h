@@ -11,10 +11,13 @@
 
 /* The defaults of sizes were measured; bench/tuning.md has the figures for each setting. */
 /* X(kind, name, file, environment variables (first set one wins), default, lowest, highest, help)
- *  kinds: TEXT (char *, NULL when unset), BOOL, UINT (uint64_t; a suffix K, M, G, T multiplies by 1024 and so
- * on) file:  SAME: a second open of a domain with another value returns the file that is open already, with
- * the first value.  OTHER: another value makes it another file, since it changes what is stored, reached,
- *         read or allowed. */
+ *
+ *  kinds: TEXT (char *, NULL when unset), BOOL, UINT (uint64_t; a suffix K, M, G, T multiplies by 1024 and
+ *         its powers)
+ *
+ *  file:  SAME: a second open of a domain with another value returns the open file, with the first value.
+ *         OTHER: another value makes it another file, since it changes what is stored, reached, read or
+ *         allowed. */
 #define BKT_SETTINGS(X)                                                                                      \
     X(TEXT, bucket, OTHER, "H5BUCKET_BUCKET,HS_BUCKET", NULL, 0, 0,                                          \
       "default bucket: plain paths and hdf5:// names are domains in it (s3://name, file:///dir or a bare "   \

@@ -56,8 +56,8 @@ struct bkt_read {
     struct bkt_dsetio    *io;
     const struct bkt_sel *file; /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements go to dst[mem] */
-    const struct bkt_sel
-        *mem; /* where in dst, in elements; NULL: contiguous from dst[0], in selection order */
+    /* where in dst, in elements; NULL: contiguous from dst[0], in selection order */
+    const struct bkt_sel *mem;
     void                 *dst;      /* NULL: the read only fills the caches */
     const struct bkt_recast *recast; /* conversion on the way to dst, whose elements then have recast->dst
                                         bytes; NULL: elements stay as they are stored */
@@ -161,6 +161,5 @@ static inline void bkt_ahead_stop(struct bkt_domain *dom)
 /** End the threads that read ahead; they start again on demand.  Call it before bkt_domain_forget_probe(). */
 void bkt_ahead_shutdown(void);
 
-/** Process-wide decoded-chunk and range cache: hits and misses, for tests. */
-void bkt_chunk_cache_drop(struct bkt_domain *dom); /* forgets all cached data of one domain (called when it
-                                                      closes) */
+/** Forget all cached data of a domain; called when the domain is closed. */
+void bkt_chunk_cache_drop(struct bkt_domain *dom);

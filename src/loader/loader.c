@@ -182,8 +182,7 @@ static void *read_whole(int fd, size_t *size)
     return NULL;
 }
 
-/* A file that is nowhere: in memory, or where that is refused, in the folder for temporary files, unlinked.
- */
+/* A file without a name: in memory; if that is refused, an unlinked one in the folder for temporary files. */
 static int nameless_file(void)
 {
     char path[PATH_MAX];

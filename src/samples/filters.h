@@ -16,9 +16,8 @@ struct bkt_sample_filters {
     size_t n_cd;
 };
 
-/** Take complib, complevel and shuffle of a schema; a complib that is NULL means Hangar's default for samples
- * of
- *  @p bytes.
+/** Take complib, complevel and shuffle of a schema.  If complib is NULL, it is Hangar's default for samples
+ *  of @p bytes.
  *  @return BKT_OK; BKT_EINVAL: the message names the option, and the values that it may have */
 BKT_NODISCARD int bkt_sample_filters_parse(const struct h5bucket_samples_schema *schema, uint64_t bytes,
                                            struct bkt_sample_filters *out, struct bkt_err *err);

@@ -32,8 +32,8 @@ void bkt_node_reads_forget(struct bkt_node_reads *n, const struct bkt_store *st,
 
 struct bkt_node_table;
 
-/* Bytes of memory for a table, aligned to 64 bytes; zeros are an empty table.  Objects of 1 KB: about 7,000.
- */
+/* Bytes of memory for a table, aligned to 64 bytes; zeros are an empty table.  It holds about 7,000 objects
+ * of 1 KB. */
 #define BKT_NODE_TABLE_BYTES (8u << 20)
 /* Bytes of the longest text: a longer one would take the room of many. */
 #define BKT_NODE_TEXT_MAX (1u << 20)

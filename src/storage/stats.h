@@ -20,7 +20,8 @@ struct bkt_stats {
 #define BKT_STAT(field) (offsetof(struct bkt_stats, field) / sizeof(uint64_t))
 void bkt_stats_add(size_t counter, uint64_t n);
 
-/** A consistent-enough copy of the process's counters; any thread. */
+/** Copy the process's counters one after the other: a request that ends during the call may be in some of
+ *  them only.  Any thread. */
 void bkt_stats_get(struct bkt_stats *out);
 /** Arrange that a line with the counts is printed to stderr when the process exits; idempotent. */
 void bkt_stats_at_exit(void);

@@ -3,8 +3,8 @@
  * A store is one bucket (or directory, or web server) opened by its URI:
  *    s3://bucket            S3 with SigV4, or anonymous
  *    file:///dir            a directory; key a/b is the file dir/a/b
- *    https://host[:port]/…  read-only, plain HTTP ranges; also http://.  One file by its address:
- * bkt_url_open()
+ *    https://host[:port]/…  read-only, plain HTTP ranges; also http://
+ *                           (one file by its address: bkt_url_open())
  *
  * Keys are UTF-8 without a leading '/'.  Every request is asynchronous underneath: start()
  * hands it to the backend, done() reports its end.  The blocking calls are small wrappers.  Any number of
@@ -138,7 +138,7 @@ BKT_NODISCARD int bkt_store_open(const char *uri, const struct bkt_settings *set
 BKT_NODISCARD int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out,
                                char **key, struct bkt_err *err);
 
-/** One more holder of the store, who closes it, too.  Gives back @p st. */
+/** Add a holder, which must also call bkt_store_close().  Returns @p st. */
 struct bkt_store *bkt_store_share(struct bkt_store *st);
 
 /** The last holder waits for the requests under way, and then frees the store.  NULL is allowed. */

@@ -1,6 +1,6 @@
-/* Keys in a profile's file that expire, or are replaced by others, while a store is open.  When the server
- * refuses them, in any of its ways, the file is read again, and the request is sent again if the file has
- * other keys. */
+/* Keys in a profile's file that expire, or are replaced by others, while a store is open.  If the server
+ * refuses keys, by any of its answers, the file is read again.  If the file has other keys, the request is
+ * repeated with them. */
 #include <unistd.h>
 
 #include "helpers/store_testing.h"

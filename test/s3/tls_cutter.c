@@ -1,6 +1,6 @@
-/* tls_cutter CERTIFICATE KEY PORT: TLS on a free port of 127.0.0.1, in front of the server on that port,
- * which cuts one answer in twenty and one handshake in fifty, anywhere and in any way.  Prints "port N", and
- * at its end the number of cuts; ends with its input. */
+/* tls_cutter CERTIFICATE KEY PORT: TLS on a free port of 127.0.0.1, in front of the server on PORT.  It
+ * cuts one answer in twenty and one handshake in fifty, at any place and in any way.  It prints "port N", and
+ * at its end the number of cuts; it ends with its input. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -50,7 +50,7 @@ void bkt_pool_wait(pthread_cond_t *cond, pthread_mutex_t *lock, struct bkt_jobs 
 /** Whether this is one of the pool's threads. */
 bool bkt_pool_is_worker(void);
 
-/** Install the pool's handlers for fork(); see bkt_store_hook_fork(). */
+/** Install the pool's handlers for fork(); see base/os/fork.h. */
 void bkt_pool_hook_fork(void);
 
 /** Finish the queued jobs, join the threads, and return the scratch memory to the system. */

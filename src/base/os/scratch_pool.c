@@ -64,9 +64,8 @@ void bkt_huge_want(void *at, size_t n)
 union head {
     struct {
         size_t size; /* of the caller's part */
-        struct shelf
-            *of; /* the shelf that gets it back; a decoding thread may release a block that another thread
-                    took */
+        /* the shelf that gets it back; a decoding thread may release a block that another thread took */
+        struct shelf *of;
     };
     char room[HEAD];
 };

@@ -26,9 +26,9 @@ void bkt_window_fini(struct bkt_window *w);
 
 /** Whether a task of @p cost bytes has to wait for others; 0: whether any task is under way. */
 bool bkt_window_is_full(struct bkt_window *w, uint64_t cost);
-/** Wait until there is room for a task, and count it.  The thread helps the pool meanwhile.  Cost 0: wait for
- * the end of all tasks, and count no task.  Only one thread may wait at a time, unless tasks end by
- * bkt_window_end(). */
+/** Wait until there is room for a task, and count it.  While it waits, the thread runs jobs of the
+ * pool.  Cost 0: wait for the end of all tasks, and count no task.  Only one thread may wait at a time,
+ * unless tasks end by bkt_window_end(). */
 void bkt_window_enter(struct bkt_window *w, uint64_t cost);
 /** Count a task without waiting. */
 void bkt_window_add(struct bkt_window *w, uint64_t cost);

@@ -16,8 +16,8 @@
 
 struct bkt_json_scan {
     const unsigned char *p, *begin, *end;
-    struct bkt_buf
-        text; /* of the string read last, if it had to be put together; free it with the caller's means */
+    /* of the string read last, if it had to be put together; free it with the caller's means */
+    struct bkt_buf text;
     unsigned             depth, max_depth;
     bool plain; /* strings are UTF-8 without marks; one with a NUL or a lone surrogate is malformed */
     const char          *wrong; /* after BKT_EFORMAT: the fault at p */

@@ -32,9 +32,9 @@ bool bkt_ahead_same_chunks(const struct bkt_ahead_job *a, const struct bkt_ahead
 uint64_t bkt_ahead_size(const struct bkt_dsetio *io);
 /** Hand a job over.  False: there is no thread, and the job has been freed. */
 bool bkt_ahead_post(struct bkt_ahead_job *job);
+/** Called under the lock; may change a waiting job. */
+typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg);
 /** For each job that @p match accepts: wait for it if it runs (cancel it first if @p cancel), or else take it
  *  out.  Gives the number of accepted jobs.  *waited (may be NULL) becomes true if one had to be waited
  *  for. */
-/** Called under the lock; may change a waiting job. */
-typedef bool bkt_ahead_match(struct bkt_ahead_job *job, const void *arg);
 size_t bkt_ahead_settle(bkt_ahead_match *match, const void *arg, bool cancel, bool *waited);

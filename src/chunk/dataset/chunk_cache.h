@@ -12,6 +12,7 @@
 #include "schema/domain/domain.h"
 
 struct bkt_cache;
+struct bkt_cache_name; /* holds the number of a name */
 
 struct bkt_cache_entry {
     unsigned char *data;    /* len bytes; NULL when missing */
@@ -40,7 +41,7 @@ static inline void bkt_cache_entry_releasep(struct bkt_cache_entry **e)
 {
     bkt_cache_entry_release(*e);
 }
-/** Hand an entry on; *e becomes NULL. */
+/** Move an entry out of a variable: *e becomes NULL. */
 static inline struct bkt_cache_entry *bkt_cache_entry_take(struct bkt_cache_entry **e)
 {
     struct bkt_cache_entry *taken = *e;
@@ -53,7 +54,6 @@ struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
 /** The number of a name; 0: out of memory (then nothing is cached under it).  The number stays the same as
  *  long as a holder or entries exist; later it may be another one, but never the number of another name.
  *  @p hold gets the holder, for bkt_cache_let_go(); the previous content of @p hold is released. */
-struct bkt_cache_name;
 uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cache_name **hold);
 /** *hold may be NULL, and becomes NULL. */
 void bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold);
@@ -62,8 +62,8 @@ size_t   bkt_cache_n_names(struct bkt_cache *c);
 uint64_t bkt_cache_limit(const struct bkt_cache *c);
 /** Notes of read-ahead about the domain; only for the thread that holds `busy`. */
 struct bkt_ahead_note {
-    atomic_flag   busy; /* HDF5 calls from one thread at a time; reads of other threads are not learned
-                           from */
+    /* HDF5 calls from one thread at a time; read-ahead learns nothing from reads of other threads */
+    atomic_flag   busy;
     struct bkt_id last; /* last dataset read ahead of a walk over a group */
     size_t        skip; /* reads until the next look */
 };

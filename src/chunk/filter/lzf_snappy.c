@@ -110,8 +110,8 @@ int bkt_snappy_decode(const struct bkt_filter *f, struct bkt_span in, struct bkt
 
 /* ---- encoders: a greedy search with one hash table ---- */
 
-/* Bits: a table of 64 KiB, the most that snappy's own encoder has.  More compress hardly better, and take
- * longer. */
+/* Bits: a table of 64 KiB, the most that snappy's own encoder has.  A larger table compresses hardly better,
+ * and takes longer. */
 #define HASH_BITS 14
 
 static unsigned hash4(uint32_t v) { return v * 2654435761u >> (32 - HASH_BITS); }

@@ -1,7 +1,7 @@
 /* HDF5's byte shuffle (filter 2) undone: stored plane by plane (all first bytes, all second bytes, ...),
- * wanted element by element.  That is a transposition of a matrix of bytes, done here 16 elements by 2, 4, 8
- * or 16 planes at a time with the compiler's own vectors (punpck* on x86, zip* on arm), so there is nothing
- * to choose at run time. */
+ * wanted element by element.  That is a transposition of a matrix of bytes.  It is done for 16 elements by 2,
+ * 4, 8 or 16 planes at a time, with the compiler's vectors (punpck* on x86, zip* on arm).  So no choice is
+ * needed at run time. */
 #include <stdint.h>
 #include <string.h>
 

@@ -21,8 +21,7 @@ struct bkt_chunk_part {
  *  bkt_chunk_part), @p most of them.  BKT_EINVAL: the selection is outside the extent; BKT_ENOMEM */
 BKT_NODISCARD int bkt_chunks_needed(struct bkt_dsetio *io, const struct bkt_sel *file, size_t most,
                                     struct bkt_buf *out, struct bkt_err *err);
-/** Whether one fetch for all saves something.  Several processes together need @p elems elements of a chunk.
- */
+/** Whether one fetch for all saves something, if several processes need @p elems elements of a chunk. */
 bool bkt_chunk_is_worth_it(const struct bkt_dsetio *io, uint64_t elems);
 /** Bytes of a decoded chunk; 0: the dataset's chunks can't be handed on. */
 size_t bkt_chunk_handed_bytes(const struct bkt_dsetio *io);

@@ -1,4 +1,4 @@
-/* A read and its tasks: inside read.c, fetch_task.c, decode_task.c and receive_*.c.
+/* A read and its tasks: inside chunk/read.
  *
  * A task is one range of a file, or one chunk object, with the segments it serves.  The calling thread makes
  * and starts it.  The store reports its parts from a thread of its own, and workers decode and copy.  The
@@ -42,8 +42,8 @@ struct bkt_fetch_task;
 struct bkt_body_target {
     const struct bkt_way *way;
     unsigned char        *dst;   /* straight: memory of the caller's */
-    struct bkt_cache_entry
-        *found; /* memory: the bytes are in the cache, from `delta` on; NULL: they are fetched */
+    /* memory: the bytes are in the cache, from `delta` on; NULL: they are fetched */
+    struct bkt_cache_entry *found;
     size_t                delta;
 };
 /** A way to receive bytes. */
@@ -121,10 +121,10 @@ struct bkt_receive_chunks_task {
         struct bkt_job          job;
         struct bkt_receive_chunks_task *task;
         struct bkt_seg         *seg;
-        unsigned char
-            *in; /* its stored bytes: scratch memory (scratch_pool.h), the job's own once it is given */
-        unsigned char *again; /* the same bytes, received a second time; owned by the store's thread until it
-                                 leaves */
+        /* its stored bytes: scratch memory (scratch_pool.h), the job's own once it is given */
+        unsigned char *in;
+        /* the same bytes, received a second time; owned by the store's thread until it leaves */
+        unsigned char *again;
         atomic_uint    users; /* the job, the request */
         bool           given, last; /* given: to a worker; last: the request has ended */
     } pieces[]; /* one for each segment */

@@ -14,8 +14,8 @@ struct bkt_references_find { /* the chunks of one dataset whose places are wante
     const uint64_t    *coords; /* n * io->rank, in grid order */
     size_t             n;
     struct bkt_reference    *out;
-    struct bkt_target
-        *t; /* the caller's own, as `k`: the read of the dataset, and the numbers of the n chunks in it */
+    /* the caller's own, as `k`: the read of the dataset, and the numbers of the n chunks in it */
+    struct bkt_target *t;
     uint64_t          *k;
 };
 /** Find the places of reference chunks.  The chunk tables of all @p n datasets are read as one plan. */

@@ -15,8 +15,8 @@ struct bkt_target {
     size_t             out_size; /* bytes of an element there */
     const struct bkt_overlay *over; /* elements that are not yet stored; NULL: there are no such elements */
     struct bkt_slice  *slices; /* variable-size types */
-    struct bkt_cache_entry *
-        *held; /* variable-size types: the chunk that slices point into, per touched chunk */
+    /* variable-size types: the chunk that slices point into, per touched chunk */
+    struct bkt_cache_entry **held;
 };
 /** Compute grid and memory of one read; @p rd is borrowed until bkt_target_fini().  BKT_EINVAL: the
  *  selections don't match; BKT_ENOMEM. */
@@ -91,8 +91,7 @@ BKT_NODISCARD int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs,
 unsigned char *bkt_scatter_direct(const struct bkt_seg *segs, size_t n);
 
 /* ---- decode_task.c ---- */
-/** Copy or convert a segment's elements to their places in memory.  @p src: the object's bytes from s->off on
- */
+/** Copy or convert a segment's elements to their places in memory.  @p src: its bytes from s->off on. */
 void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src);
 /** Make slices into @p e, which the target holds from now on (takes the reference over). */
 void bkt_scatter_var(struct bkt_target *t, uint64_t k, struct bkt_cache_entry *e);

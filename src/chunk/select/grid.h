@@ -74,6 +74,7 @@ struct bkt_grid_iter {
 /** Runs first .. first+n-1 of chunk k (cut off at its last). */
 void bkt_grid_iter(struct bkt_grid_iter *it, const struct bkt_grid *g, uint64_t k, uint64_t first,
                    uint64_t n);
+/** The next run; false at the end. */
 bool bkt_grid_next(struct bkt_grid_iter *it, struct bkt_grid_run *run);
 /** Whether all elements of chunk k are selected, as one run. */
 bool bkt_grid_is_whole(const struct bkt_grid *g, uint64_t k, struct bkt_grid_run *run);
@@ -96,6 +97,7 @@ BKT_NODISCARD int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt
 BKT_NODISCARD int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel,
                                      const struct bkt_grid *g, struct bkt_err *err);
 void              bkt_mem_layout_fini(struct bkt_mem_layout *m);
+/** A layout that owns nothing, for bkt_mem_layout_fini(). */
 void              bkt_mem_layout_none(struct bkt_mem_layout *m);
 /** The place of element @p seq of the selection.  Gives how many elements from there on are contiguous (>=
  *  1).

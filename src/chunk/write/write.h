@@ -3,7 +3,7 @@
  *   selection x chunk grid -> the chunks touched and what of each      (grid.c)
  *   chunks written into the domain's dirty cache                       (write_cache.h)
  *   encoded on workers, PUT in the background, many in flight          (store_task.c)
- *   or, for large requests, straight from the caller's memory          (chunk/write/write.c)
+ *   or, for large requests, straight from the caller's memory          (direct.c)
  *
  * Written elements are visible to every read of this process at once.  They are in the store after
  * bkt_chunks_flush().  Writes go to the background as the cache fills (bkt_settings_write_cache()).  If such
@@ -11,7 +11,7 @@
  *
  * Several writers: a chunk object of which this process wrote only some elements is never overwritten
  * blindly.  It is read, the written elements are put over it, and it is stored on condition that no other
- * writer changed it meanwhile.  If the condition fails, the chunk is read again.  So writers of different
+ * writer has changed it since.  If the condition fails, the chunk is read again.  So writers of different
  * elements of one chunk all succeed.  A chunk all of whose elements were written is stored without condition.
  *
  * Calls for one domain come from one thread at a time (HDF5's lock guarantees that). */
@@ -26,8 +26,8 @@ struct bkt_write {
     struct bkt_dsetio      *io;
     const struct bkt_sel   *file;   /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements */
-    const struct bkt_sel
-        *mem; /* where in src, in elements of elem_size; NULL: contiguous, in selection order */
+    /* where in src, in elements of elem_size; NULL: contiguous, in selection order */
+    const struct bkt_sel *mem;
     const void             *src;
     /* variable-size types: one stored element each, in selection order (mem and src unused) */
     const struct bkt_slice *slices;

@@ -42,7 +42,8 @@ struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more referenc
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
 static inline void bkt_domain_closep(struct bkt_domain **d) { bkt_domain_close(*d); }
 
-/** Parts of the domain; borrowed as long as the domain is held.  The path is the one in its bucket. */
+/** Parts of the domain; borrowed as long as the domain is held.  The path is the one in its bucket.  The
+ *  document is changed in place under HDF5's lock, so only the thread that has this lock may read it. */
 struct bkt_store            *bkt_domain_store(struct bkt_domain *d);
 const struct bkt_settings   *bkt_domain_settings(struct bkt_domain *d);
 const struct bkt_domain_doc *bkt_domain_doc(struct bkt_domain *d);

@@ -106,10 +106,10 @@ void          bkt_objects_evict(struct bkt_objects *c);
 /** Begin to load new entries, which may end before this returns.
  *  @param wanted  callers wait for them now, so they don't wait for the snapshot */
 void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted);
-void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list,
-                  bool wanted); /* go on with held loads */
-void bkt_follow_more(
-    struct bkt_objects *c); /* ask for as many objects ahead of a traversal as there is room for */
+/** Go on with held loads. */
+void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list, bool wanted);
+/** Ask for as many objects ahead of a traversal as there is room for. */
+void bkt_follow_more(struct bkt_objects *c);
 /** The traversal has reached this object while members are queued.  If it is faster than the fetches ahead of
  *  it, the queue would lag behind for good and fetch objects that aren't wanted any more.  False: no memory
  *  for it, so the object may be fetched in vain.  The lock is held. */

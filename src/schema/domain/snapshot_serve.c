@@ -1,11 +1,11 @@
 /* Objects out of the domain's snapshot (snapshot.h).
  *
  * If enough objects are about to be loaded, a thread reads the snapshot and lists the domain's keys.  Loads
- * that begin meanwhile are held, which costs them two round trips.  Then each object that is current is
- * parsed from there, once, and all others are requested as usual.
+ * that begin before it has ended are held, which costs them two round trips.  Then each object that is
+ * current is parsed from there, once, and all others are requested as usual.
  *
- * An object of the snapshot is as fresh as the list was.  So it serves only for the first load of that
- * object, never after a change or refresh of it here, and not for longer than a minute. */
+ * An object of the snapshot is as fresh as the list was.  So it is used for the first load of that object
+ * only, within a minute of the list, and not after this process has changed or refreshed the object. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,8 +176,7 @@ void bkt_snap_fini(struct bkt_objects *c)
     bkt_snapshot_free(c->snap);
 }
 
-/* ---- objects that were stored here, kept for a snapshot of them, so that nothing has to be read again ----
- */
+/* ---- objects that were stored here, kept for a snapshot of them: none has to be read again ---- */
 
 struct one {
     size_t n;

@@ -109,8 +109,7 @@ struct many {
     struct bkt_store *st;
     struct bkt_gone *v;
     size_t n;
-    /* datasets that are listed side by side: their prefixes and places in v; at: the one that is being listed
-     */
+    /* datasets that are listed side by side: their prefixes and places in v; at: the one under way */
     char prefix[LISTS][64];
     const char *prefixes[LISTS];
     size_t dset[LISTS], n_dsets, at;

@@ -76,13 +76,13 @@ struct bkt_change {
     struct bkt_map *old_links, *old_attrs; /* name -> struct bkt_old_entry; NULL: none */
     struct bkt_extent_change *extent; /* NULL: unchanged */
     struct bkt_map *kept_links, *kept_attrs; /* name -> enum bkt_kept, as of the last attempt; NULL: none */
-    struct bkt_map
-        *theirs; /* name of a kept link that collided -> id of the other writer's target; NULL: none */
+    /* name of a kept link that collided -> id of the other writer's target; NULL: none */
+    struct bkt_map *theirs;
     struct bkt_map *renamed; /* an attribute's name -> char *, its name in the store; NULL: none */
-    struct bkt_map *held; /* names of attributes whose deltas wait (merge_deltas.c), as of the last attempt;
-                             NULL: none */
-    struct bkt_map
-        *equal; /* new attributes that another writer made as well, as of the last attempt; NULL: none */
+    /* names of attributes whose deltas wait (merge_deltas.c), as of the last attempt; NULL: none */
+    struct bkt_map *held;
+    /* new attributes that another writer made as well, as of the last attempt; NULL: none */
+    struct bkt_map *equal;
     /* targets of links whose names here are another writer's in the store; NULL: none */
     struct bkt_map *taken;
     bool reread;            /* the stored version has names that the object in memory lacks */
@@ -101,10 +101,10 @@ struct bkt_edits {
     struct bkt_map *loose;   /* objects that lost their last link while they were held */
     double          clock;   /* the latest time stamp given out */
     const struct bkt_edit_hooks *hooks; /* NULL: none */
-    struct bkt_map
-        *alias; /* ids of ours -> struct bkt_id of the objects that stand for them now; NULL: none */
-    struct bkt_map
-        *namers; /* ids of objects that got attributes with references once the domain was stored */
+    /* ids that this process made -> struct bkt_id of the objects that stand for them now; NULL: none */
+    struct bkt_map *alias;
+    /* ids of objects that got attributes with references once the domain was stored */
+    struct bkt_map *namers;
     /* objects of ours that other writers' objects stand for, to be deleted once nothing stored names them;
      * with a reference to each, as it was */
     struct bkt_gone *doomed;
@@ -112,10 +112,10 @@ struct bkt_edits {
     struct bkt_ids disowned; /* types that count one use too many, once for each use */
     /* stored elements may name an object of ours that another writer's object has come to stand for */
     bool unnamed;
-    struct bkt_map
-        *absent; /* new objects that could not be stored: no stored link may lead to them; NULL: none */
-    struct bkt_map
-        *unmoved; /* objects whose new links could not be stored: their old ones stay; NULL: none */
+    /* new objects that could not be stored: no stored link may lead to them; NULL: none */
+    struct bkt_map *absent;
+    /* objects whose new links could not be stored: their old ones stay; NULL: none */
+    struct bkt_map *unmoved;
     uint64_t dirty_bytes, serial;
     /* our id among writers that change counts (0: not chosen yet); our changes of counts */
     uint64_t writer, n_counts;

@@ -95,12 +95,14 @@ struct bkt_h5space {
     uint64_t *coords; /* POINTS: n * rank; BLOCKS: n * 2 * rank, first and last corner */
 };
 
+/* Steps for a whole list, see bkt_h5blocks_check(). */
+#define BKT_H5_BLOCKS_SPARE (UINT64_C(1) << 20)
+
 /** Whether HDF5 can make the union of blocks without undue time and memory (blocks.c).
  *  @param coords  n * 2 * rank: first and last corner of each block
  *  @param spare   steps allowed beyond a few for each coordinate; receives the rest.  One variable for a
  *                whole list: it begins with BKT_H5_BLOCKS_SPARE
  *  @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
-#define BKT_H5_BLOCKS_SPARE (UINT64_C(1) << 20)
 BKT_NODISCARD int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t *spare,
                                      struct bkt_err *err);
 

@@ -1,13 +1,17 @@
-/* JSON as HSDS writes it, as jansson's trees.  Only src/schema includes this.  The reader and judge of texts
- * is base/text/json_scan.h; jansson's parser is not used, and its process-wide allocator is the program's.
+/* JSON as HSDS writes it, as jansson's trees.  Only src/schema includes this.  base/text/json_scan.h reads
+ * and checks all JSON; jansson's parser is not used, and its process-wide allocator is the program's.
  *
  * Python's json module writes some things that JSON (and jansson) lacks.  A tree has them as marked texts.
- * The accessors below undo that, so that nothing is lost.  The marks are: NaN, Infinity, -Infinity, integers
- * of 19 digits or more, reals that overflow a double
- *       -> a string that starts with U+0001, then the token.  A real string that starts with U+0001 gets a
- * second one. lone surrogates \udc80..\udcff (Python's surrogateescape of the raw bytes 0x80..0xff)
- *       -> U+10FFFF, then U+0080..U+00FF.  U+10FFFF itself is doubled.
- *   other lone surrogates -> the three bytes that encode them (as in CESU-8), each as a raw byte.
+ * The accessors below undo that, so that nothing is lost.  The marks are:
+ *   NaN, Infinity, -Infinity, integers of 19 digits or more, reals that overflow a double
+ *       -> a string of U+0001, then the token
+ *   a text that starts with U+0001
+ *       -> one U+0001 more
+ *   lone surrogates \udc80..\udcff (Python's surrogateescape of the raw bytes 0x80..0xff)
+ *       -> U+10FFFF, then U+0080..U+00FF; U+10FFFF itself is doubled
+ *   other lone surrogates
+ *       -> the three bytes that encode them (as in CESU-8), each as a raw byte
+ *
  * So text that may hold user data must be read by bkt_json_text() or bkt_json_dup(), never by
  * json_string_value() alone.  The last of duplicate keys wins, as in Python. */
 #pragma once

@@ -66,11 +66,10 @@ static void whole_extent(const struct bkt_dset *d, unsigned rank, uint64_t *dims
 
 static int check_shape(struct bkt_dset *d, struct bkt_err *err);
 
-/* ---- the files of references, in keys of ours: their ETags, and pieces of several files that make up the
- * data
+/* ---- the files of references, in the connector's own keys ----
  *
- * HSDS looks for file_uri and fails without it.  That is right, since it could not read such a dataset. ----
- */
+ * These are their ETags, and pieces of several files that make up the data.  HSDS looks for file_uri and
+ * fails without it.  That is right, since it could not read such a dataset. */
 
 #define MAX_SEGMENTS 1000000u /* 32 MB of pieces: a limit against malicious documents */
 

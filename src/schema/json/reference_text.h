@@ -31,8 +31,8 @@ struct bkt_regref {
     struct bkt_buf  space;  /* ENCODED */
     unsigned        rank;
     size_t          n;      /* points or blocks */
-    uint64_t
-        *coords; /* POINTS: n * rank; BLOCKS: n * 2 * rank, first corner, then opposite corner (inclusive) */
+    /* POINTS: n * rank; BLOCKS: n * 2 * rank, first corner, then opposite corner (inclusive) */
+    uint64_t *coords;
 };
 /** @p p: one element's bytes (NUL padding is fine; empty: null reference).  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_regref_parse(const void *p, size_t n, struct bkt_regref *out, struct bkt_err *err);

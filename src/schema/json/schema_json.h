@@ -1,15 +1,16 @@
 /* The parsers and emitters of the schema's JSON objects, below model.h's bkt_object_parse() and the like.  A
  * parser fills in a zeroed output; the caller frees the output, also after a failure.  An emitter gives a new
- * reference, in the form that HSDS 0.9 reads.  Keys of ours hold what that form can't express; HSDS ignores
- * and keeps them:
+ * reference, in the form that HSDS 0.9 reads.  The connector's own keys hold what that form can't express.
+ * HSDS ignores and keeps them:
  *   h5type         a type: base64 of H5Tencode, the exact HDF5 type
  *   h5plist        creationProperties: base64 of H5Pencode2, the exact creation list
  *   h5first, h5snapshot   .domain.json: members of a small root (hints); the domain's snapshot (snapshot.h)
  *   h5userblock    .domain.json: {"size", "bytes": base64 or "apart": true}, the user block (userblock.h)
  *   h5comment, h5refcount   an object's comment, and its references besides links (H5Oincr_refcount)
  *   h5uses         a committed type: the number of datasets and attributes of it
- *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that none is made
- * twice h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
+ *   h5refby, h5useby        [[id, n], ...]: the latest changes of h5refcount and h5uses, so that no change
+ *                  is made twice
+ *   h5links        a group's user-defined links: {name: {"type": 64.., "data": base64, "created": t}}
  *   h5order        a link or an attribute: its number in the order of creation; see entries.c
  *   h5nextlink, h5nextattr        the number of the next one
  *   h5null         an attribute, or creationProperties beside fillValue: which empty strings are NULL; see
@@ -29,13 +30,16 @@
  *   chunks         of a reference layout: a third number is the chunk's filter mask
  *   charSet        an attribute or a link: character set declared for its name, if its bytes suggest another
  *   h5name         a filter's name in HDF5's files, if `name` is HSDS's or missing
- *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them) and HDF5's flag
- * word linkCreationOrder             beside the REST VOL's attributeCreationOrder */
+ *   parameters, flags, optional   a filter's exact parameters (as the REST VOL spells them), and the word
+ *                  of flags that HDF5 has for it
+ *   linkCreationOrder   beside the REST VOL's attributeCreationOrder */
 #pragma once
 
 #include "schema/jansson/json.h"
 #include "schema/model/model.h"
 #include "schema/model/name_list.h"
+
+struct bkt_nulls; /* null_strings.c */
 
 #define BKT_VALUE_MAX  (256u << 20) /* bytes of one attribute value or fill value in stored form */
 
@@ -90,7 +94,6 @@ BKT_NODISCARD int bkt_space_emit(const struct bkt_space *s, json_t **out, struct
  *  true.
  *  @param base64  in: use base64 in any case
  *  @param nulls   empty; receives which strings are NULL, which are "" in @p out; for bkt_nulls_emit() */
-struct bkt_nulls;
 BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space,
                                  const struct bkt_buf *value, json_t **out, bool *base64,
                                  struct bkt_nulls *nulls, struct bkt_err *err);

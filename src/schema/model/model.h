@@ -203,8 +203,8 @@ struct bkt_layout {
     struct bkt_segment   *segments;
     size_t                n_segments;
     uint64_t              offset, size;          /* CONTIGUOUS_REF */
-    struct bkt_chunk_ref
-        *chunks; /* CHUNKED_REF, sorted by coord (slowest first); see bkt_layout_find_chunk() */
+    /* CHUNKED_REF, sorted by coord (slowest first); see bkt_layout_find_chunk() */
+    struct bkt_chunk_ref *chunks;
     uint64_t             *chunk_coords;          /* n_chunks * rank grid indices, in the order of chunks */
     size_t                n_chunks;
     struct bkt_id         chunk_table;           /* CHUNKED_REF_INDIRECT */
@@ -287,9 +287,10 @@ struct bkt_acl_entry {
  *  file and one of them waits for one answer less.  Each named member costs a request that may turn out to be
  *  in vain. */
 #define BKT_FIRST_MAX 4
-/** A domain's hint about its snapshot (snapshot.h). */
-/* one for 900 keys: lists of 58,000 keys, and 4 KB in .domain.json; more are read from the snapshot itself */
+/* One cut for 900 keys: 64 cuts serve lists of 58,000 keys and take 4 KB in .domain.json.  Cuts of domains
+ * with more keys are in their snapshots. */
 #define BKT_CUTS_MAX 64
+/** A domain's hint about its snapshot (snapshot.h). */
 struct bkt_snapshot_hint {
     uint64_t objects, keys; /* when it was made; 0: no snapshot */
     char   **cuts;          /* where lists of the domain's keys are cut in parts, ascending; may be none */
@@ -308,8 +309,8 @@ struct bkt_domain_doc {
     double                created, modified;
     struct bkt_acl_entry *acls;
     size_t                n_acls;
-    struct bkt_id
-        first[BKT_FIRST_MAX]; /* members of the root that are fetched beside it; may be out of date */
+    /* members of the root that are fetched beside it; may be out of date */
+    struct bkt_id first[BKT_FIRST_MAX];
     size_t                n_first;
     struct bkt_snapshot_hint snapshot;
     struct bkt_userblock     user;

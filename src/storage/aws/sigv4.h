@@ -40,9 +40,9 @@ struct bkt_sign_input {
     const char *path; /* as sent, percent-encoded, begins with '/'; "" is "/"; signed as it is */
     const char *query; /* as sent, in the one canonical form: parameters sorted, each with a '=', and
                           percent-encoded by bkt_percent_encode(); NULL or "": no query */
-    const struct bkt_sign_pair
-        *headers; /* further headers to be signed (range, x-amz-…), each once; not host nor the
-                     output's.  Names in small letters, values without superfluous blanks */
+    /* further headers to be signed (range, x-amz-…), each once; not host nor the output's.  Names in small
+     * letters, values without superfluous blanks */
+    const struct bkt_sign_pair *headers;
     size_t                      n_headers;
     const char                 *payload_hash; /* 64 hex digits or BKT_UNSIGNED_PAYLOAD */
     time_t                      now;

@@ -23,8 +23,7 @@
 
 /* ---- the way to a server ---- */
 
-/* By default one I/O thread for every four processors: the others have to decode the data that it receives.
- */
+/* By default one I/O thread for every four processors: the others decode the data that it receives. */
 static unsigned n_threads(const struct bkt_settings *set)
 {
     long n = set->io_threads ? (long)set->io_threads : sysconf(_SC_NPROCESSORS_ONLN) / 4;

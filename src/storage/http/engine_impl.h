@@ -1,4 +1,4 @@
-/* The I/O threads' own parts; for engine*.c only.
+/* The I/O threads' own parts; for engine.c, engine_threads.c, curl_options.c and pace.c only.
  *
  * A struct engine belongs to one thread, with its own multi handle and connections.  Only that thread uses
  * it, with the exceptions noted in comments.  A struct host is the knowledge that all threads share about a

@@ -4,9 +4,10 @@
  * Connections: START_CONNECTIONS at first.  More connections help only if requests are small and mostly wait;
  * a few connections with large bodies fill the line.  So the number doubles while more requests are queued
  * than under way and bodies take less than half as long as their first bytes.  If first bytes take twice as
- * long afterwards, the number is halved again, for good.  (Neither connecting counts nor answers beside it:
- * many handshakes at once take long, whatever the server does.)  Requests that are known to be small (JSON)
- * have twice as many connections from the start, until more are seen not to help.
+ * long afterwards, the number is halved again, for good.  (The time of connecting
+ * doesn't count, nor do answers that arrive while other connections are made: many handshakes at once take
+ * long on any server.)  Requests that are known to be small (JSON) have twice as many connections from the
+ * start, until more are seen not to help.
  *
  * Uploads are treated likewise, by the time in which their bodies are sent.  But the system accepts bytes
  * long before they are sent, and on a full line twice the connections wait twice as long.  So for uploads the

@@ -28,8 +28,8 @@ struct bkt_s3_kind {
 };
 static struct bkt_s3_kind *kinds; /* all under bkt_state_lock() */
 
-/* A, B: two scratch objects.  The requests of a round go together.  At most one of them that may succeed goes
- * to each object, since some servers refuse a PUT while another PUT of the same object is under way. */
+/* A, B: two scratch objects.  The requests of a round go together.  Of the requests that may succeed, at most
+ * one goes to each object: some servers refuse a PUT while another PUT of that object is under way. */
 enum step { CREATE_A, CREATE_B, CREATE_AGAIN, REPLACE_WRONG, REPLACE_QUOTED, REPLACE_BARE, STEPS };
 static const struct {
     enum { NEW, QUOTED, WRONG, BARE } match;

@@ -1,4 +1,4 @@
-/* The S3 store's parts; for s3*.c only. */
+/* The S3 store's parts; for the files of storage/s3 only. */
 #pragma once
 
 #include "storage/aws/cred/cred.h"

@@ -282,8 +282,7 @@ static int go_to(struct route *r, struct bkt_http_op *op, struct bkt_web_url *to
     return BKT_HTTP_AGAIN;
 }
 
-/* Ask for the address again, once in the request, if it may have expired.  False: it was asked for just now.
- */
+/* Ask for the address again, once in the request, if it may have expired.  False: it is new. */
 static bool renew(struct route *r, struct bkt_http_op *op)
 {
     if (op->route.asks || op->route.renewed)

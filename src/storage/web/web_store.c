@@ -22,8 +22,7 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     if (op->location)
         return BKT_OK;
-    /* servers resolve "." and "..", so that the key would name another object, perhaps outside of the store
-     */
+    /* servers resolve "." and "..", so the key would name another object, perhaps outside of the store */
     if (bkt_key_has_dots(op->req->key))
         return BKT_REQ_FAIL(op->req, BKT_EINVAL, "key '%.200s' has a '.' or '..' component", op->req->key);
     if (bkt_buf_addf(&op->url, "%s/", h->base.uri) < 0 ||

@@ -30,20 +30,20 @@ BKT_NODISCARD int bkt_walk(struct bkt_domain *d, const struct bkt_id *start, con
 /** Note by which path an object was met first; free() frees the map's values.  BKT_ENOMEM */
 int bkt_walk_note(struct bkt_map **met, const void *key, size_t n, const char *path, struct bkt_err *err);
 
-/** Every reachable object, each once, level by level: by hard links, and as chunk table or committed type of
- *  a reachable object.
- *  @p path: the link by which it was found; "" for a chunk table or type without a link so far.
- *  @param obj  NULL: it can't be read, and @p why has the reason; @p from: the object that needs it ("": the
- *              domain) */
+/** An object that a walk reached.  Borrowed for the call. */
 struct bkt_reached {
-    struct bkt_id            id, from;
-    const char              *path;
-    const struct bkt_object *obj;
-    const struct bkt_err    *why;
+    struct bkt_id            id, from; /* from: the object that needs it; "": the domain */
+    const char              *path; /* the link by which it was found; "": none (a chunk table, a type) */
+    const struct bkt_object *obj;  /* NULL: it can't be read */
+    const struct bkt_err    *why;  /* why it can't be read; else NULL */
     void                    *walk; /* for bkt_reach_also() */
 };
 /** Call it within @p each: the current object needs @p id, too. */
 BKT_NODISCARD int bkt_reach_also(const struct bkt_reached *r, const struct bkt_id *id);
+/** Call @p each for every reachable object, once, level by level.  Objects are reached by hard links, and as
+ *  chunk table or committed type of a reachable object.
+ *  @param each  a negative return stops the walk and is returned
+ *  @return BKT_OK even if objects can't be read; BKT_ENOMEM */
 BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg),
                             void *arg, struct bkt_err *err);
 

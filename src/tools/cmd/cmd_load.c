@@ -139,8 +139,8 @@ static int one(struct bkt_tool *t, const struct load_options *o, const struct bk
     struct progress p;
     struct load_job l = begin(t, o, &p, domain, o->verbose);
     l.map   = map;
-    p.every = o->in_crowd ? 0 : p.every;
-    p.tty   = p.tty && !o->in_crowd;
+    p.every = o->with_others ? 0 : p.every;
+    p.tty   = p.tty && !o->with_others;
     int rc  = load_one(&l, source, domain, fapl, &err);
     progress_end(&p);
     return ended(t, &l, rc, source, domain, "unreadable parts", &err);
@@ -268,7 +268,7 @@ static void watch(struct each *e, const struct board *b, pid_t *pids, int n)
  * @param failed  number of sources that failed, or were under way in a process that ended early
  * @return number of sources that were never begun (not 0 only if the user has stopped it); -1: no process
  *         could be made */
-static int load_crowd(struct each *e, unsigned jobs, int *failed)
+static int load_with_others(struct each *e, unsigned jobs, int *failed)
 {
     struct board *b    = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t        *pids = calloc(jobs + 1, sizeof *pids);
@@ -390,12 +390,12 @@ static int each_of(struct each *e, struct load_options *o)
     const int n = e->n;
     int failed = 0, i = 0, left;
     bool among = bkt_processes_several() && n > 1;
-    o->in_crowd = among || (o->jobs > 1 && n > 1);
+    o->with_others = among || (o->jobs > 1 && n > 1);
     if (among)
         return each_among(e);
     if (!bkt_processes_first())
         return serve_one(e);
-    if (!o->in_crowd) {
+    if (!o->with_others) {
         for (; i < n && interrupt_check(NULL) == BKT_OK; i++)
             failed += each_one(e, i) != BKT_EXIT_OK;
         h5_closep(&e->fapl);
@@ -403,7 +403,7 @@ static int each_of(struct each *e, struct load_options *o)
                : failed ? BKT_EXIT_FAIL
                         : BKT_EXIT_OK;
     }
-    left = load_crowd(e, (unsigned)o->jobs, &failed);
+    left = load_with_others(e, (unsigned)o->jobs, &failed);
     if (left < 0)
         return bkt_tool_fail(e->t, "can't start a process");
     return all_ended(e, failed, left, left || interrupt_check(NULL) < 0);

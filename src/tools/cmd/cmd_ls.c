@@ -174,8 +174,8 @@ static void show_step(struct ls *ls, const struct bkt_step *st, const struct whe
 struct in_domain {
     struct ls     *ls;
     struct bkt_domain *d;
-    struct bkt_map
-        *uses; /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
+    /* chunk objects of all datasets, when many are listed; NULL: asked for one by one */
+    struct bkt_map *uses;
 };
 
 static int count_in_domain(void *arg, const struct bkt_object *o, struct bkt_extent_use *out,

@@ -1,5 +1,4 @@
-/* .zattrs as HDF5 attributes: numbers, texts and flat lists of them.  Other values become their JSON as text.
- */
+/* .zattrs as HDF5 attributes: numbers, texts and flat lists of them.  Others become texts: their JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

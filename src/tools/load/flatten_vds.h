@@ -28,9 +28,9 @@ struct load_flat {
 };
 
 void load_flat_free(struct load_flat *f); /* NULL is fine */
-/** The hook `shape` of the tree copier.  If @p src can be flattened, *dcpl is replaced, *space gets the
- *  present length of its sources, and l->flat is set for load_flat_link().  If not, the reason is
- *  reported. */
+/** The hook `shape` of the copier (vol/copy/copier.h).  If @p src can be flattened, *dcpl is replaced,
+ *  *space gets the present length of its sources, and l->flat is set for load_flat_link().  If not, the
+ *  reason is reported. */
 BKT_NODISCARD int load_flat_shape(struct load_job *l, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
                                   struct bkt_err *err);
 /** Make the dataset made with that list refer to the sources.  1: done; 0: its elements must be copied

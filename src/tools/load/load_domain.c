@@ -132,7 +132,7 @@ void load_report(void *arg, const char *path, const char *what)
     progress_note(l->progress, "%s: %s", path, what);
 }
 
-/* ---- hooks of the tree copier ---- */
+/* ---- hooks of the copier ---- */
 
 static int shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {

@@ -22,7 +22,7 @@ struct load_options {
     uint64_t    extend_offset;
     const char *chunk_map;     /* NULL: none */
     uint64_t    jobs;          /* sources at once; with extend: fetched ahead */
-    bool        in_crowd;      /* one of several processes: the parent shows their common progress */
+    bool        with_others;   /* one of several processes: the first one shows their common progress */
 };
 struct load_flat;
 struct load_parts;
@@ -40,8 +40,8 @@ struct load_job {
     uint64_t                   n_left_out; /* with ignore: number of unreadable things */
     bool reported_allow;
     bool                       journal; /* a journal is stored (load_journal_write()) */
-    struct load_parts
-        *parts; /* data that wait for all processes of an mpirun (load_parts_wait()); NULL: none */
+    /* data that wait for all processes of an mpirun (load_parts_wait()); NULL: none */
+    struct load_parts *parts;
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (flatten_vds.h) */
 };
 

@@ -258,7 +258,7 @@ static struct load_parts *make(void)
 int load_parts_begin(struct load_job *l, bool is_new, struct bkt_err *err)
 {
     const struct load_options *o = l->o;
-    if (!bkt_processes_several() || o->in_crowd || !is_new || o->link || o->no_data || o->ignore ||
+    if (!bkt_processes_several() || o->with_others || !is_new || o->link || o->no_data || o->ignore ||
         l->src->file < 0)
         return BKT_OK;
     l->parts = make();

@@ -147,9 +147,7 @@ static int by_name(const void *a, const void *b)
     return x->format != y->format ? x->format - y->format : strcmp(x->uid, y->uid);
 }
 
-/* Finds the files of a repository: by the records of its names, and by a list of the store if it can be
- * listed.
- */
+/* Finds the files of a repository: by the records of its names, and by a list of the store if it has one. */
 static int sample_files_find(struct sample_tool *s, struct sample_files *out, struct bkt_err *err)
 {
     struct finder f  = {.out = out};

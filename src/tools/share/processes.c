@@ -63,8 +63,8 @@ static const struct launcher *find_launcher(unsigned long *size)
 
 #define FOLDERS 3
 
-/* The plugin's folder of an installation, the one of Debian's packages for that MPI, and that of a build, as
- * this program's own place leads to them. */
+/* Candidates for the plugin's folder, relative to this program: an installation, Debian's package for that
+ * MPI, a build. */
 static void plugin_folders(const char *mpi, char folders[FOLDERS][PATH_MAX])
 {
     char exe[PATH_MAX];

@@ -86,8 +86,7 @@ static void on_result(struct bkt_share *s, struct bkt_msg *m)
         fail(s, rc, &why);
 }
 
-/* A second unit waits at a process only while many are left: the last ones go to whichever process is free.
- */
+/* A second unit waits at a process only while many are left: any process that is free gets the last ones. */
 static int deal(struct bkt_share *s, struct bkt_err *err)
 {
     const unsigned size = bkt_processes_size();

@@ -68,6 +68,5 @@ struct bkt_share_other {
  *  @return BKT_OK; a failure of MPI */
 BKT_NODISCARD int bkt_share_serve(const struct bkt_share_other *o, struct bkt_err *err);
 
-/** Handle messages, between steps of the work: for interrupt_also().  Negative: another process has failed.
- */
+/** Handle messages between steps of the work, for interrupt_also().  Negative: another process has failed. */
 int bkt_share_step(struct bkt_err *err);

@@ -196,7 +196,7 @@ static int check_domain(struct bkt_verify *v, const char *name)
     BKT_FAIL_IF(v->err, v->repair && bkt_store_is_readonly(bkt_domain_store(v->d)), BKT_EACCES,
                 "%s can't be written to", bkt_store_uri(bkt_domain_store(v->d)));
     BKT_PASS(bkt_verify_list(v));
-    BKT_PASS(v->deep && v->alone ? bkt_verify_shared_reach(v, name, on_object)
+    BKT_PASS(v->deep && v->only_domain ? bkt_verify_shared_reach(v, name, on_object)
                                  : bkt_reach(v->d, on_object, v, v->err));
     BKT_PASS(bkt_verify_sizes(v));
     BKT_PASS(bkt_verify_snapshot(v));
@@ -281,7 +281,7 @@ static int run_one(struct bkt_tool *t, const char *name, struct bkt_jout *j, boo
                            .err = &err};
     (void)bkt_tool_number(t, "min-age", 0, UINT32_MAX, &age); /* run() has checked it */
     v.min_age = (double)age;
-    v.alone = alone && bkt_processes_several();
+    v.only_domain = alone && bkt_processes_several();
     bkt_jout_open(&v.j, NULL, '{');
     bkt_jout_url(&v.j, "name", name);
     bkt_jout_open(&v.j, "problems", '[');

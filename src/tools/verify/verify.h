@@ -22,12 +22,13 @@ struct bkt_verify {
     struct bkt_domain *d;
     struct bkt_jout    j;
     bool               deep, repair;
-    bool alone;                 /* several processes have this one domain to check */
+    bool only_domain;           /* several processes check this domain together */
     double             min_age; /* seconds */
     uint64_t n_objects, n_chunks, n_refs, n_checked, n_unchecked, n_problems, n_orphans, n_fresh, n_removed;
     uint64_t           n_changed; /* number of reports of a changed file */
-    uint64_t n_stale; /* chunks of the dataset under way that can't be decoded because a file has changed, */
-    struct bkt_err     stale;     /* and why the first can't */
+    /* chunks of the dataset under way that can't be decoded since a file has changed; the first error */
+    uint64_t           n_stale;
+    struct bkt_err     stale;
     struct bkt_map    *files;   /* URI -> struct bkt_verify_file */
     bool               is_listed; /* false: the domain can't be listed */
     struct bkt_map    *listed;  /* id -> struct listed (verify_orphans.c) */
@@ -36,8 +37,8 @@ struct bkt_verify {
         struct bkt_stray *v; /* verify_orphans.c */
         size_t            n, cap;
     } strays;
-    struct bkt_verify_shared
-        *shared;          /* the processes of an mpirun decode chunks ; NULL: this one */
+    /* the processes of an mpirun decode chunks; NULL: only this one does */
+    struct bkt_verify_shared *shared;
     struct bkt_buf *reported;    /* reports go there as bytes; NULL: they are printed */
     const char        *snapshot; /* none, current, outdated, missing, malformed; made or removed by repair */
     struct bkt_err    *err;
@@ -87,9 +88,7 @@ void bkt_verify_strays_fini(struct bkt_strays *s);
 /** Report listed objects that aren't needed; remove them if that is requested and they are old enough. */
 int bkt_verify_orphans(struct bkt_verify *v);
 
-/** List uploads in parts of keys that begin with @p prefix (verify_bucket.c).  If they can't be listed, that
- * is reported, and isn't a failure.
- * @param out  zeroed; bkt_verify_uploads_fini(), whatever is returned */
+/** Uploads in parts that were begun and not ended. */
 struct bkt_verify_uploads {
     struct bkt_verify_upload {
         char  *key, *id;
@@ -97,6 +96,9 @@ struct bkt_verify_uploads {
     }     *v;
     size_t n, cap;
 };
+/** List uploads in parts of keys that begin with @p prefix (verify_bucket.c).  If they can't be listed, that
+ * is reported, and isn't a failure.
+ * @param out  zeroed; bkt_verify_uploads_fini(), whatever is returned */
 int bkt_verify_uploads_list(struct bkt_verify *v, struct bkt_store *st, const char *prefix,
                             struct bkt_verify_uploads *out);
 void bkt_verify_uploads_fini(struct bkt_verify_uploads *u);

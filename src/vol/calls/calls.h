@@ -42,6 +42,11 @@ herr_t bkt_old_group_call(struct bkt_vobj *o, H5VL_optional_args_t *args, struct
 /** H5Aiterate1; the same. */
 herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err);
 
-/** Entries of bkt_domain_ops (see ops.h). */
+/** H5Gget_objinfo of an object; entry of bkt_domain_ops (see ops.h).
+ *  @param out  zeroed; gets the address, number of hard links, type and time
+ *  @return BKT_OK; the errors of reading the object */
 int bkt_object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err);
+/** H5Gget_objinfo of a link that is not followed; entry of bkt_domain_ops.
+ *  @param out  zeroed; gets the type and the value's length
+ *  @return 1; 0: no link, or a hard link, so its object is to be described */
 int bkt_link_stat(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *err);

@@ -106,24 +106,27 @@ static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
     }
     size_t in = size_in(c), out = size_out(c), wide = in > out ? in : out, batch = n < BATCH ? n : BATCH;
     const hid_t from = c->store ? c->mem : c->file, to_type = c->store ? c->file : c->mem;
-    bool there = dstride == out && out == wide; /* convert where the result belongs, which holds no other
-                                                   data */
-    bool here = !there && col->scratch && col->stride == in && in == wide && !col->slices; /* or in place */
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp = there || here ? NULL : bkt_conv_room(batch, wide, r->err);
+    /* Convert in the result's place if nothing lies between the elements, or in the column's own memory. */
+    bool in_result = dstride == out && out == wide;
+    bool in_column = !in_result && col->scratch && col->stride == in && in == wide && !col->slices;
+    bool apart = !in_result && !in_column;
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp = apart ? bkt_conv_room(batch, wide, r->err) : NULL;
     BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_conv_room(batch, out, r->err) : NULL;
 
-    if ((!there && !here && !tmp) || (c->partial && !bkg))
+    if ((apart && !tmp) || (c->partial && !bkg))
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i += batch) {
         size_t k = n - i < batch ? n - i : batch;
-        unsigned char *to = there ? dst + i * dstride : here ? (unsigned char *)col->base + i * wide : tmp;
+        unsigned char *to = in_result   ? dst + i * dstride
+                            : in_column ? (unsigned char *)col->base + i * wide
+                                        : tmp;
         const struct bkt_value_column old = {.base = dst + i * dstride, .stride = dstride};
         if (bkg)
             bkt_value_column_copy(&old, 0, k, out, bkg, out);
-        if (!here)
+        if (!in_column)
             bkt_value_column_copy(col, i, k, in, to, in);
         BKT_NEED_H5(r->err, H5Tconvert(from, to_type, k, to, bkg, r->dxpl) >= 0, "converting values");
-        if (!there)
+        if (!in_result)
             bkt_value_column_copy(&(struct bkt_value_column){.base = to, .stride = out}, 0, k, out,
                                   dst + i * dstride, dstride);
     }

@@ -27,7 +27,7 @@ struct bkt_copier {
     hid_t                            ocpypl, lcpl; /* H5Ocopy: as the program gave them */
     const char                      *name;       /* H5Ocopy: from root, the name that base gets at the end */
     bool search_all;                             /* copy.c: search all of the destination */
-    struct bkt_map                  *places;     /* struct bkt_copied -> struct bkt_copy_place */
+    struct bkt_map                  *places;     /* struct bkt_copied -> struct place (copier_places.c) */
     hid_t                            base; /* holds the present copy: root, or a copy without a name */
     struct bkt_buf                   path; /* of the object being copied, from base: "/a", "./a" */
     unsigned                         depth; /* of that object */

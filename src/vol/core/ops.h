@@ -29,8 +29,8 @@ struct bkt_link_place {
     const char *path;             /* as the program gave it; NULL: by index */
     const H5VL_loc_by_idx_t *idx; /* NULL: by name */
     char *name; /* "" or ".": the group itself; NULL: by index, where only HDF5 knows the name */
-    const struct bkt_link
-        *link; /* domains: NULL if the group has no such link; valid until the group changes */
+    /* domains: NULL if the group has no such link; valid until the group changes */
+    const struct bkt_link *link;
 };
 
 /** The place of a new link: the group, and the name in it. */
@@ -125,8 +125,7 @@ struct bkt_link_ops {
     int (*check)(struct bkt_link_place *p, const char *removing, struct bkt_err *err);
     int (*get)(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct bkt_err *err);
     int (*exists)(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *err);
-    /** The value of the program's callback, or a negative code; -1 without a message if the callback failed.
-     */
+    /** The value of the program's callback, or a negative code; -1 without a message: the callback failed. */
     herr_t (*iterate)(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
     /** @p to: the link was moved there; NULL: deleted */
     int (*remove)(struct bkt_link_place *p, const struct bkt_spot *to, struct bkt_err *err);
@@ -177,8 +176,8 @@ struct bkt_object_ops {
 };
 
 struct bkt_token_ops {
-    int (*to_str)(struct bkt_vobj *o, const H5O_token_t *token, char **out,
-                  struct bkt_err *err); /* malloc() */
+    /** @p out: the caller's (free()) */
+    int (*to_str)(struct bkt_vobj *o, const H5O_token_t *token, char **out, struct bkt_err *err);
     int (*from_str)(struct bkt_vobj *o, const char *text, H5O_token_t *out, struct bkt_err *err);
 };
 

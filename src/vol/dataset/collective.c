@@ -210,11 +210,11 @@ static int exchange(struct hand *h, int rc, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Chunks have the same numbers in all processes only if the extent is the same: another program may have
- * changed it between their reads of the dataset. */
-static int run(struct hand *h, const struct bkt_buf *mine, struct bkt_err *err)
+/* Fetch each chunk that several processes need once, and hand it on.  Collective. */
+static int hand_on(struct hand *h, const struct bkt_buf *mine, struct bkt_err *err)
 {
     const struct bkt_space *s = &h->io->ds->space;
+    /* chunks have the same numbers in all processes only if the extent is the same, see check_extent() */
     uint64_t shape = bkt_digest(s->dims, s->rank * sizeof *s->dims, bkt_chunk_handed_bytes(h->io));
     uint64_t v[] = {mine->len, ~(uint64_t)h->most, shape, ~shape}; /* of a complement: the smallest number */
     BKT_PASS(bkt_comm_reduce(h->all.c, BKT_COMM_MAX, v, BKT_COUNT(v), err));
@@ -238,7 +238,7 @@ int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct 
     if (file && h.most && bkt_chunks_needed(io, file, h.most, &mine, NULL) < 0)
         bkt_buf_clear(&mine); /* the read reports it */
     int rc = bkt_comm_agree(c, have ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err);
-    return rc < 0 || !have ? rc : run(&h, &mine, err);
+    return rc < 0 || !have ? rc : hand_on(&h, &mine, err);
 }
 
 /* Bytes that a process sends, and gets, in one round: short rounds reuse memory, and chunks are encoded

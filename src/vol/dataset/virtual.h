@@ -1,5 +1,5 @@
-/* Virtual datasets (H5Pset_virtual): data that lie in other datasets, stored as virtual by a key of our
- * own in the schema.
+/* Virtual datasets (H5Pset_virtual): data that lie in other datasets.  One of the connector's own keys in the
+ * schema stores them as virtual.
  *
  * The mappings are part of the encoded creation list.  A source is a dataset of the same domain, of
  * another domain, or of a plain HDF5 file; the rule of external links decides which files may be opened
@@ -21,13 +21,14 @@ BKT_NODISCARD int bkt_virtual_space(struct bkt_vobj *dset, hid_t *out, struct bk
 /** H5Dread() or H5Dwrite() on one virtual dataset. */
 BKT_NODISCARD int bkt_virtual_transfer(const struct bkt_io *io, struct bkt_err *err);
 
-/** Call @p each for each existing source of a virtual dataset, with the selection that it fills; @p part
- * is borrowed.
- * @param blank  nothing of the source is stored, and its fill value is the virtual dataset's: as if it
- * were absent
- * @return BKT_OK; what @p each returns, if that is negative; the error that keeps a source from being
- * opened */
+/** Gets the selection that a source fills.
+ *  @param part   borrowed
+ *  @param blank  nothing of the source is stored, and its fill value is the virtual dataset's: as if it were
+ *                absent */
 typedef int bkt_virtual_fn(hid_t part, bool blank, void *arg);
+/** Call @p each for each existing source of a virtual dataset.
+ *  @return BKT_OK; what @p each returns, if that is negative; the error that keeps a source from being
+ *          opened */
 BKT_NODISCARD int bkt_virtual_each(struct bkt_vobj *dset, bkt_virtual_fn *each, void *arg,
                                    struct bkt_err *err);
 

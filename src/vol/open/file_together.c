@@ -86,8 +86,7 @@ static void *node_memory_of(struct bkt_comm *node, size_t bytes)
     return NULL;
 }
 
-/* The same for those processes of @p c that are on this node; NULL also if no other process is.  Collective.
- */
+/* The same for those processes of @p c that are on this node; NULL also if no other one is.  Collective. */
 static void *node_memory(struct bkt_comm *c, size_t bytes)
 {
     struct bkt_comm *node = NULL;

@@ -25,8 +25,8 @@ static void *open_in(const char *folder, const struct bkt_adapter *a, char *why,
     return lib;
 }
 
-/* Beside the plugin, or in a folder of HDF5's plugin path: a copy of the plugin has no folder (src/loader).
- */
+/* Beside the plugin, or in a folder of HDF5's plugin path, since a copy of the plugin has no folder
+ * (src/loader). */
 static void *find(const struct bkt_adapter *a, char *why, size_t size)
 {
     char folder[4096];

@@ -10,8 +10,7 @@
 
 struct bkt_remote {
     const char *name; /* as the program wrote it; borrowed, and unused after bkt_remote_ask() */
-    char *full; /* the file's full name (bkt_name_of_file()), owned; NULL: the name can't be a file in a store
-                 */
+    char *full; /* the file's full name (bkt_name_of_file()), owned; NULL: it can't be a file in a store */
     bool through; /* the name asks for the connector's own reader of a file of this machine: hsds+file://… */
     bool asked; /* its first bytes are being fetched */
     bool family; /* the store has no such file, and the name has the form of a family's */
@@ -28,8 +27,8 @@ bool bkt_remote_instead(const struct bkt_remote *r, int rc);
 /** Cancels the request of a file that was not opened. */
 void bkt_remote_fini(struct bkt_remote *r);
 
-/** Begin to fetch its first bytes, if it is not on this machine, no domain of that name is open already, and
- *  the program's driver opens the file @p like its name says (not a family of files). */
+/** Begin to fetch the file's first bytes.  Nothing is fetched if the file is on this machine, if a domain of
+ *  that name is open, or if the driver of @p like opens another file than the name says (a family). */
 void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set);
 /** Whether it is an HDF5 file; waits for the request of bkt_remote_ask(). */
 bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_settings *set);

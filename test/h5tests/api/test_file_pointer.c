@@ -1,6 +1,6 @@
-/* Needs of programs that also look at their files: the file that they made exists under its name (setting
- * `pointers`), it can be renamed, and the reason why a file can't be opened or made is an errno.  Files that
- * are never stored, in memory alone, stay HDF5's. */
+/* Programs that look at their files find what they expect.  A file that was created exists under its name
+ * (setting `pointers`) and can be renamed.  errno has the reason of a failed open or create.  Files in memory
+ * alone, which are never stored, stay HDF5's. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
-/* One thing can't be stored: a chunk that can't be read before it is written in part, an object or a chunk
- * that the server refuses, a chunk whose filter fails.  All else is stored.  The failure names the thing, and
- * it stays in memory until another flush stores it.  The server is a scripted one on this machine. */
+/* One object or chunk can't be stored: a chunk that can't be read before it is written in part, an object or
+ * a chunk that the server refuses, a chunk whose filter fails.  All others are stored.  The error names that
+ * object or chunk, and it stays in memory until a later flush stores it.  The server is a scripted one on
+ * this machine. */
 #include <hdf5.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -19,8 +19,8 @@ static char dir[] = "/tmp/bkt-plain-family-XXXXXX", name[100];
 static const struct form {
     const char *name;
     bool chunked, filtered;
-    unsigned
-        requests; /* of all elements: parts of up to 1 MiB, none across two files, and those of the index */
+    /* of all elements: parts of up to 1 MiB, none across two files, and those of the index */
+    unsigned requests;
 } forms[] = {{"contiguous", false, false, 6}, {"chunked", true, false, 10}, {"filtered", true, true, 15}};
 
 static unsigned char value_at(size_t i)

@@ -24,11 +24,12 @@ struct bkt_cred; /* opaque */
 BKT_NODISCARD int bkt_cred_open(const struct bkt_settings *set, struct bkt_cred **out, struct bkt_err *err);
 void              bkt_cred_close(struct bkt_cred *p); /* NULL is allowed; the provider may stay cached */
 
+/** bkt_cred_peek(): no credentials are known yet. */
+#define BKT_CRED_LATER 1
 /** Get the present credentials; never blocks, any thread.  Starts a renewal in the background if one is due.
  * @param out  on BKT_OK, a reference for the caller: bkt_creds_unref()
  * @return BKT_OK; BKT_CRED_LATER: no credentials are known yet, use bkt_cred_want(); negative: a
  *     fetch failed within the last second, with its error (and all places that were looked at) in @p err */
-#define BKT_CRED_LATER 1
 BKT_NODISCARD int bkt_cred_peek(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err);
 
 /** Have credentials fetched, without waiting.  @p ready is called exactly once, on any thread (also before
@@ -40,7 +41,7 @@ void bkt_cred_want(struct bkt_cred *p, void (*ready)(void *arg, int rc, const st
                    void *arg);
 
 /** Report that a server refused a request signed with the credentials of this @p fetch.  They are fetched
- *  again before the next request is signed, unless that has happened meanwhile.  A caller that gets the same
+ *  again before the next request is signed, unless that has happened since.  A caller that gets the same
  *  credentials again (same_as) need not ask the server.
  *  @param sure  the credentials are expired or unknown.  Else the refusal may have another reason: only the
  *      shared files are read again, since they may have changed.  The refused credentials stay in use if
@@ -52,16 +53,17 @@ bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure);
 /** Copy the source of the credentials in use to @p out; "": none were found yet, or @p p is NULL. */
 void bkt_cred_source(struct bkt_cred *p, char *out, size_t room);
 
-/** Install handlers for fork(); see bkt_store_hook_fork(). */
+/** Install handlers for fork(); see base/os/fork.h. */
 void bkt_cred_hook_fork(void);
 
 /** End fetches under way (they report BKT_ECANCEL), join their threads, forget all cached credentials. */
 void bkt_cred_shutdown(void);
 
-/** Other values of the profile in use: its region; or its S3 endpoint, that of its services section or its
+/** A value of the profile in use that isn't a credential. */
+enum bkt_cred_what { BKT_CRED_REGION, BKT_CRED_ENDPOINT };
+/** Get such a value: the profile's region; or its S3 endpoint, that of its services section or its
  * own endpoint_url.
  * @param out  gets the value, the caller's; NULL: the profile has none
  * @return BKT_OK; BKT_ENOMEM; BKT_EINVAL */
-enum bkt_cred_what { BKT_CRED_REGION, BKT_CRED_ENDPOINT };
 BKT_NODISCARD int bkt_cred_of_profile(const struct bkt_settings *set, enum bkt_cred_what what, char **out,
                                       struct bkt_err *err);

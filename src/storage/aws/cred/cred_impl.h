@@ -1,4 +1,4 @@
-/* Parts of the credential chain; for cred*.c and their tests only. */
+/* Parts of the credential chain; for the files of storage/aws/cred and their tests only. */
 #pragma once
 
 #include <stdatomic.h>

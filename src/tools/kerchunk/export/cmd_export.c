@@ -14,9 +14,8 @@
 #include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"
 
-#define INLINE_SMALL                                                                                         \
-    512u /* bytes of an array that is always inline: a request costs more than its base64                    \
-          */
+/* Bytes of an array that is always inline: a request costs more than its base64. */
+#define INLINE_SMALL 512u
 #define INLINE_MAX                                                                                           \
     ((size_t)1 << 20) /* bytes of an array that is inline since its chunks can't be expressed */
 

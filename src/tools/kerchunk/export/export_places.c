@@ -114,8 +114,7 @@ static bool index_of(const struct kx_places *p, const uint64_t *coord, uint64_t 
     return true;
 }
 
-/* A file that references name, as a URL: bucket/key is a key of the domain's own bucket, or of one beside it.
- */
+/* A file that references name, as a URL: bucket/key is in the domain's own bucket, or in one beside it. */
 static int url_of(const struct walk *w, const char *uri, struct bkt_buf *out)
 {
     if (strstr(uri, "://"))

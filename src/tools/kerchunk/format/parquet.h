@@ -32,8 +32,8 @@ struct pq_table {
 
 /** Read the columns of the given names, at most 64.
  *  @param p      the file's bytes, borrowed as long as @p out is used
- *  @return BKT_OK; BKT_EFORMAT; BKT_EUNSUP: beyond the subset.  @p out: pq_table_fini(), also after a failure
- */
+ *  @param out    pq_table_fini(), also after a failure
+ *  @return BKT_OK; BKT_EFORMAT; BKT_EUNSUP: beyond the subset */
 BKT_NODISCARD int pq_read(const void *p, size_t n, const char *const *names, size_t n_names,
                           struct pq_table *out, struct bkt_err *err);
 void pq_table_fini(struct pq_table *t);

@@ -15,8 +15,8 @@
  * The existing content of the domain isn't touched: only extents and chunk tables grow.
  *
  * An append that is killed can leave some extents grown and others not.  So the earlier extents are in a
- * journal beside the domain's document (load_journal()) until all is stored.  The next append restores them
- * first. */
+ * journal beside the domain's document (load_journal_write()) until all is stored.  The next append restores
+ * them first. */
 #pragma once
 
 #include "tools/load/load_domain.h"
@@ -64,7 +64,7 @@ struct agg_visit {
 
 /** Look at the first file, to find the meaning of the dimension's name. */
 BKT_NODISCARD int agg_begin(struct agg *a, struct load_job *first, const char *name, struct bkt_err *err);
-/** Set the shapes of a dataset of the first file in the domain: for tree_hooks.shape. */
+/** Set the shapes of a dataset of the first file in the domain: for bkt_copier_hooks.shape. */
 BKT_NODISCARD int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
                             struct bkt_err *err);
 /** Open the datasets of the domain, which was made from the first file's metadata (bkt_copier_tree() with

@@ -425,7 +425,7 @@ struct target {
     struct bkt_plain_dataset *s;
     hid_t  mem_type, dxpl;
     unsigned char *to;
-    bool   simple; /* bkt_sequences_give() knows the type */
+    bool   simple; /* bkt_sequences_take() knows the type */
 };
 
 static int read_piece(const struct target *t, const struct bkt_sel *piece, uint64_t first,
