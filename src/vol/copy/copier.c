@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "schema/edit/edit.h"
+#include "vol/core/object_refs.h"
 
 struct bkt_copy_group {
     struct bkt_copy_group *above;
@@ -269,21 +270,41 @@ static int copy_new(struct bkt_copier *c, hid_t from, hid_t dst, const char *nam
     return rc;
 }
 
+/* The name that HDF5 gives a copy made for a reference's sake.  The number is the copy's, so that several
+ * copies of one object have several names.  *taken: a merged committed type has that name already. */
+static int name_by_number(const struct bkt_copier *c, hid_t copy, char *name, size_t size, bool *taken)
+{
+    H5O_info2_t info;
+    uint64_t number = 0;
+    BKT_PASS(bkt_object_identify(copy, &info.fileno, &info.token, c->err));
+    for (size_t i = 8; i > 0; i--)
+        number = number << 8 | info.token.__data[i - 1];
+    (void)snprintf(name, size, "/~obj_pointed_by_%llu", (unsigned long long)number);
+    htri_t exists = H5Lexists(c->root, name, H5P_DEFAULT);
+    *taken = exists > 0;
+    return exists < 0 ? bkt_copy_failed(c, "looking for the name of a copy") : BKT_OK;
+}
+
 /* No link leads to the copy until it is complete.  So the copy is not a part of its own source, and
  * vanishes on failure. */
 int bkt_copy_as(struct bkt_copier *c, hid_t from, const char *name)
 {
     hid_t loc;
+    char numbered[64];
     const char *path, *above = c->name;
     const unsigned depth = c->depth;
-    c->name = name;
+    bool taken = false;
+    c->name = name ? name : "the object of a reference";
     int rc = copy_new(c, from, c->root, NULL, H5P_DEFAULT, 0);
     c->depth = depth;
     if (rc == BKT_OK)
         rc = bkt_copy_find(c, from, &loc, &path);
-    if (rc == BKT_OK)
-        rc = path ? bkt_copy_link_again(c, loc, path, c->root, name, c->lcpl)
-                  : BKT_ERR(c->err, BKT_EINVAL, "%s: not copied", name);
+    if (rc == BKT_OK && !path)
+        rc = BKT_ERR(c->err, BKT_EINVAL, "%s: not copied", c->name);
+    if (rc == BKT_OK && !name)
+        rc = name_by_number(c, loc, numbered, sizeof numbered, &taken);
+    if (rc == BKT_OK && !taken)
+        rc = bkt_copy_link_again(c, loc, path, c->root, name ? name : numbered, c->lcpl);
     c->name = above;
     return rc;
 }

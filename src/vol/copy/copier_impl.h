@@ -57,7 +57,8 @@ void bkt_copy_report(const struct bkt_copier *c, const char *path, const char *f
  *  reported, and the error is clear. */
 bool bkt_copy_leaves_out(const struct bkt_copier *c, const char *path, const char *attr, int rc);
 
-/** Copy an object, and when it is complete, link it as @p name in the destination. */
+/** Copy an object, and when it is complete, link it as @p name in the destination.  NULL: the name that HDF5
+ *  gives a copy made for a reference's sake. */
 BKT_NODISCARD int bkt_copy_as(struct bkt_copier *c, hid_t from, const char *name);
 /** Give the next link or attribute of @p to that number in the order of creation, if it lies in a domain. */
 BKT_NODISCARD int bkt_copy_number(const struct bkt_copier *c, hid_t to, bool links, int64_t number);

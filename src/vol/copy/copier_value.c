@@ -171,9 +171,6 @@ static const H5R_ref_t no_reference;
  * object has no copy. */
 static int target(struct bkt_copier *c, const H5R_ref_t *ref, hid_t *loc, const char **name)
 {
-    char made[64];
-    uint64_t number = 0;
-    H5O_info2_t info;
     const bool expand = c->o->refs != BKT_REFS_FOLLOW;
     BKT_CLEANUP(bkt_hid_closep)
     hid_t obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT);
@@ -183,12 +180,7 @@ static int target(struct bkt_copier *c, const H5R_ref_t *ref, hid_t *loc, const 
     BKT_PASS(bkt_copy_find(c, obj, loc, name));
     if (*name || !expand)
         return BKT_OK;
-    BKT_PASS(bkt_object_identify(obj, &info.fileno, &info.token, c->err));
-    for (size_t i = 8; i > 0; i--)
-        number = number << 8 | info.token.__data[i - 1];
-    (void)snprintf(made, sizeof made, "/~obj_pointed_by_%llu",
-                   (unsigned long long)number); /* as HDF5 names it */
-    BKT_PASS(bkt_copy_as(c, obj, made));
+    BKT_PASS(bkt_copy_as(c, obj, NULL));
     return bkt_copy_find(c, obj, loc, name);
 }
 

@@ -124,6 +124,99 @@ static void of_members(hid_t f, struct out *o)
     o->uncounted = true; /* HDF5 counts targets of references once more */
 }
 
+/* ---- copies of references, each with the object that it leads to ---- */
+
+static herr_t count_pointed(hid_t g, const char *name, const H5L_info2_t *info, void *n)
+{
+    (void)g, (void)info;
+    *(unsigned *)n += strncmp(name, "~obj_pointed_by_", 16) == 0;
+    return 0;
+}
+
+/* A file with a dataset, a group, a committed type, and datasets with references of each kind to them */
+static hid_t with_references(const struct out *o, const char *leaf, hid_t fapl, int first)
+{
+    hid_t      f = H5Fcreate(new_name(o, leaf), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), s = H5Screate(H5S_SCALAR);
+    hid_t      t = H5Tcopy(H5T_STD_I32BE);
+    hobj_ref_t object;
+    put_six(f, "data", first);
+    H5Gclose(H5Gcreate2(f, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    put_six(f, "group/member", first + 1);
+    H5Tcommit2(f, "type", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Tclose(t);
+    static const char *const to[] = {"data", "group", "type"}, *const names[] = {"to data", "to group", "to type"};
+    for (int i = 0; i < 3; i++) {
+        hid_t d = H5Dcreate2(f, names[i], H5T_STD_REF_OBJ, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Rcreate(&object, f, to[i], H5R_OBJECT, H5I_INVALID_HID);
+        H5Dwrite(d, H5T_STD_REF_OBJ, H5S_ALL, H5S_ALL, H5P_DEFAULT, &object);
+        H5Dclose(d);
+    }
+    hdset_reg_ref_t region;
+    hid_t           whole = H5Dopen2(f, "data", H5P_DEFAULT), some = H5Dget_space(whole);
+    hid_t           r     = H5Dcreate2(f, "to region", H5T_STD_REF_DSETREG, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Rcreate(&region, f, "data", H5R_DATASET_REGION, some);
+    H5Dwrite(r, H5T_STD_REF_DSETREG, H5S_ALL, H5S_ALL, H5P_DEFAULT, &region);
+    H5Dclose(r);
+    H5Sclose(some);
+    H5Dclose(whole);
+    H5Sclose(s);
+    return f;
+}
+
+/* The kind, the value and the name's beginning of the object behind a copied reference */
+static void say_target(hid_t f, const char *name, struct out *o)
+{
+    union {
+        hobj_ref_t      object;
+        hdset_reg_ref_t region;
+    } ref;
+    int   v[6] = {0};
+    char  path[64] = "";
+    hid_t d = H5Dopen2(f, name, H5P_DEFAULT), t = H5Dget_type(d);
+    bool  region = H5Tequal(t, H5T_STD_REF_DSETREG) > 0;
+    H5Dread(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, &ref);
+    hid_t to = H5Rdereference2(d, H5P_DEFAULT, region ? H5R_DATASET_REGION : H5R_OBJECT, &ref);
+    if (H5Iget_type(to) == H5I_DATASET)
+        H5Dread(to, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    H5Iget_name(to, path, sizeof path);
+    say(o, "%s: kind %d, %d, %d, named %.16s", name, (int)H5Iget_type(to), v[0], v[5], path);
+    H5Oclose(to);
+    H5Tclose(t);
+    H5Dclose(d);
+}
+
+/* Each call copies the objects anew, also if an earlier call has copied them.  Two files may have objects of
+ * the same address. */
+static void pointed_again(hid_t f, struct out *o)
+{
+    static const char *const names[] = {"to data", "to group", "to type", "to region"};
+    char                     copy[32];
+    unsigned                 pointed = 0;
+    hid_t                    fapl    = new_fapl(o), list = H5Pcreate(H5P_OBJECT_COPY);
+    hid_t                    from[]  = {with_references(o, "one.h5", fapl, 10), with_references(o, "two.h5", fapl, 20)};
+    hid_t                    into    = H5Fcreate(new_name(o, "into.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    (void)f;
+    H5Pset_copy_object(list, H5O_COPY_EXPAND_REFERENCE_FLAG);
+    for (size_t i = 0; i < 4 * COUNT(names); i++) {
+        snprintf(copy, sizeof copy, "copy %zu", i);
+        say_result(o, names[i % 4], H5Ocopy(from[i / 4 % 2], names[i % 4], into, copy, list, H5P_DEFAULT));
+    }
+    for (size_t i = 0; i < 4 * COUNT(names); i++) {
+        snprintf(copy, sizeof copy, "copy %zu", i);
+        say_target(into, copy, o);
+    }
+    H5Literate2(into, H5_INDEX_NAME, H5_ITER_INC, NULL, count_pointed, &pointed);
+    say(o, "%u objects were copied with them", pointed);
+    H5Fclose(into);
+    H5Fclose(from[0]);
+    H5Fclose(from[1]);
+    H5Fdelete(new_name(o, "one.h5"), fapl);
+    H5Fdelete(new_name(o, "two.h5"), fapl);
+    H5Fdelete(new_name(o, "into.h5"), fapl);
+    H5Pclose(list);
+    H5Pclose(fapl);
+}
+
 /* A soft link to the group that a copy is made in leads nowhere until the copy is there. */
 static void leading_there(hid_t f, struct out *o)
 {
@@ -246,6 +339,7 @@ static const struct write_case cases[] = {
     {"numbers in the order of creation", numbers, numbers_stored},
     {"groups on the way", on_the_way, NULL},
     {"references to members", of_members, NULL},
+    {"references to one object, copied by several calls", pointed_again, NULL},
     {"soft links to where the copy comes", leading_there, NULL},
     {"links of a class that isn't registered", unknown_links, NULL},
     {"elements that are larger than what is copied at a time", large_elements, NULL},
