@@ -127,7 +127,7 @@ herr_t bkt_call_close(void *obj, hid_t dxpl, void **req)
 {
     (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "close %s", bkt_vobj_place(obj));
-    return bkt_change_close(obj);
+    return bkt_vobj_close(obj);
 }
 
 /* ---- H5D ---- */

@@ -29,9 +29,9 @@ const struct bkt_ops bkt_domain_ops = {.open = &bkt_domain_open_ops,
                                        .object = &bkt_domain_object_ops,
                                        .token = &bkt_domain_token_ops,
                                        .is_same_file = bkt_file_is_same,
-                                       .may_create = bkt_change_may_create,
-                                       .flush = bkt_change_flush_object,
-                                       .refresh = bkt_change_refresh};
+                                       .may_create = bkt_vobj_may_create,
+                                       .flush = bkt_vobj_flush,
+                                       .refresh = bkt_vobj_refresh};
 
 /* ---- introspection ---- */
 

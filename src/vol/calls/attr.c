@@ -207,7 +207,7 @@ static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid
                        struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_attr_fini) struct bkt_attr a = {.name = NULL};
-    BKT_PASS(bkt_change_begin(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
+    BKT_PASS(bkt_file_begin_change(owner->file, BKT_ACL_CREATE, "creating an attribute", err));
     BKT_FAIL_IF(err, bkt_attrs_find(&owner->obj->attrs, name), BKT_EEXIST, "%s has an attribute '%s' already",
                 bkt_vobj_place(owner), name);
     BKT_TRY(err, describe_new(owner, name, type, space, acpl, &a, err), "attribute '%s' of %s", name,
@@ -229,7 +229,7 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     const struct bkt_attr *a;
     uint64_t               n = 0;
     hid_t file_type;
-    BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
+    BKT_PASS(bkt_file_begin_change(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
     BKT_PASS(bkt_vobj_attr(o, &a, err));
     BKT_FAIL_IF(err, o->attr_gone, BKT_ENOENT,
                 "attribute '%s' of %s has been deleted: it can be read, but not be written", a->name,
@@ -362,8 +362,8 @@ static int delete_at(struct bkt_vobj *owner, const H5VL_attr_delete_by_idx_args_
 static int attr_change(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err)
 {
     bool gone = args->op_type != H5VL_ATTR_RENAME;
-    BKT_PASS(bkt_change_begin(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE,
-                              gone ? "deleting an attribute" : "renaming an attribute", err));
+    BKT_PASS(bkt_file_begin_change(owner->file, gone ? BKT_ACL_DELETE : BKT_ACL_UPDATE,
+                                   gone ? "deleting an attribute" : "renaming an attribute", err));
     if (args->op_type == H5VL_ATTR_DELETE)
         return delete_attr(owner, args->args.del.name, err);
     if (gone)

@@ -132,7 +132,7 @@ static int link_check(struct bkt_link_place *p, const char *removing, struct bkt
                 p->name ? p->name : "", p->group->path ? p->group->path : p->group->obj->id.text);
     if (!removing)
         return BKT_OK;
-    BKT_PASS(bkt_change_begin(p->group->file, BKT_ACL_DELETE, removing, err));
+    BKT_PASS(bkt_file_begin_change(p->group->file, BKT_ACL_DELETE, removing, err));
     p->link = bkt_links_find(&p->group->obj->group.links, p->name); /* it may have moved in memory */
     return link_check(p, NULL, err);
 }

@@ -250,7 +250,7 @@ int bkt_object_exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, un
 /* H5Oincr_refcount, H5Odecr_refcount */
 static int change_refs(struct bkt_vobj *o, int delta, struct bkt_err *err)
 {
-    BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "changing a reference count", err));
+    BKT_PASS(bkt_file_begin_change(o->file, BKT_ACL_UPDATE, "changing a reference count", err));
     return bkt_edit_refcount(o->file->dom, &o->obj->id, delta, err);
 }
 
@@ -270,7 +270,7 @@ static int set_comment(struct bkt_vobj *o, const char *text, struct bkt_err *err
 {
     if ((!text || !*text) && !o->obj->comment) /* no change, so it is allowed even in a read-only file */
         return BKT_OK;
-    BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "setting a comment", err));
+    BKT_PASS(bkt_file_begin_change(o->file, BKT_ACL_UPDATE, "setting a comment", err));
     return bkt_edit_comment(o->file->dom, &o->obj->id, text, err);
 }
 

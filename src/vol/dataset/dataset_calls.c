@@ -307,7 +307,7 @@ static int transfer_one(const struct bkt_io *io, struct bkt_err *err)
         return transfer_together(io, err);
     BKT_PASS(check_spaces(io, err));
     if (io->write)
-        BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
+        BKT_PASS(bkt_file_may_change(o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
     return at->transfer(io, err);
 }
 

@@ -390,7 +390,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     const H5VL_native_dataset_chunk_write_t *w = &a->chunk_write;
     struct bkt_dsetio *io;
     uint64_t coord[BKT_MAX_RANK];
-    BKT_PASS(bkt_change_may(o->file, BKT_ACL_UPDATE, "writing a chunk", err));
+    BKT_PASS(bkt_file_may_change(o->file, BKT_ACL_UPDATE, "writing a chunk", err));
     BKT_PASS(chunked_io(o, &io, err));
     BKT_PASS(check_elements(o, err));
     bkt_dataset_chunks_changed();

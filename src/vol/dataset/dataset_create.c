@@ -116,7 +116,7 @@ static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **
     const struct bkt_dset *d = &o->obj->dset;
     BKT_FAIL_IF(err, d->space.cls != BKT_S_SIMPLE, BKT_EINVAL,
                 "a dataset without dimensions can't be extended");
-    BKT_PASS(bkt_change_begin(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
+    BKT_PASS(bkt_file_begin_change(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
     *same = memcmp(d->space.dims, dims, d->space.rank * sizeof *dims) == 0;
     if (*same) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);

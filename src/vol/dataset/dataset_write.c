@@ -64,7 +64,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
 {
     struct bkt_dsetio *io;
     j->iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
-    BKT_PASS(bkt_change_may(j->o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
+    BKT_PASS(bkt_file_may_change(j->o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
     BKT_PASS(bkt_dataset_io(j->o, &io, err));
     if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var) /* HDF5 checks the content of sequences

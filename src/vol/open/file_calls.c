@@ -25,7 +25,7 @@ static int watched(struct bkt_domain *dom, const char *name, unsigned flags, hid
                    struct bkt_file **out, struct bkt_err *err)
 {
     if (flags & H5F_ACC_RDWR)
-        bkt_change_watch();
+        bkt_file_watch_exit();
     return bkt_file_new(dom, name, flags, fapl, out, err);
 }
 
@@ -434,4 +434,4 @@ int bkt_file_delete_alone(const char *name, hid_t fapl, struct bkt_err *err)
 }
 
 const struct bkt_file_ops bkt_domain_file_ops = {
-    .get = get, .flush = bkt_change_flush_file, .reopen = reopen, .optional = bkt_file_optional};
+    .get = get, .flush = bkt_file_flush_scope, .reopen = reopen, .optional = bkt_file_optional};

@@ -35,7 +35,7 @@ static int start_swmr(struct bkt_file *f, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, !(f->flags & H5F_ACC_RDWR) || f->flags & H5F_ACC_SWMR_WRITE, BKT_EINVAL,
                 "%s: opened read-only, or SWMR writing has begun already", f->name);
-    BKT_TRY(err, bkt_change_flush(f, err), "%s: SWMR writing has not begun", f->name);
+    BKT_TRY(err, bkt_file_flush(f, err), "%s: SWMR writing has not begun", f->name);
     f->flags |= H5F_ACC_SWMR_WRITE;
     return BKT_OK;
 }

@@ -13,7 +13,7 @@
 #include "vol/open/linked_files.h"
 #include "vol/parallel/together.h"
 
-int bkt_change_may(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
+int bkt_file_may_change(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, !(f->flags & H5F_ACC_RDWR), BKT_EACCES, "%s: %s: the file was opened read-only", f->name,
                 what);
@@ -84,7 +84,7 @@ static int flush_alone(struct bkt_file *f, struct bkt_err *err)
     struct bkt_err why = {.n = 0};
     int rc = flush_one(f, err);
     if (f->mounts || f->exts)
-        bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
+        bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_file_flush, &why), &why);
     return rc;
 }
 
@@ -144,25 +144,25 @@ static int flush_together(struct bkt_file *f, struct bkt_err *err)
             "%s: not everything could be stored; kept for another try", f->name);
     bkt_chunk_cache_drop(f->dom);
     int rc = bkt_edit_is_agreed(f->dom) ? flush_structure(f, err) : BKT_OK;
-    bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_change_flush, &why), &why);
+    bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_file_flush, &why), &why);
     return bkt_comm_agree(f->comm, rc, err);
 }
 
 static bool exiting;
 
 /* When this process ends, the others may be in any call, so it doesn't wait for them. */
-int bkt_change_flush(struct bkt_file *f, struct bkt_err *err)
+int bkt_file_flush(struct bkt_file *f, struct bkt_err *err)
 {
     return f->comm && !exiting && bkt_comm_alive(f->comm) ? flush_together(f, err) : flush_alone(f, err);
 }
 
-int bkt_change_flush_file(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
+int bkt_file_flush_scope(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
 {
     struct bkt_file *f = o->file;
     for (struct bkt_file *up = scope == H5F_SCOPE_GLOBAL ? bkt_file_parent(f) : NULL; up;
          up = bkt_file_parent(up))
         f = up;
-    return bkt_change_flush(f, err);
+    return bkt_file_flush(f, err);
 }
 
 /* If changes take up too much memory, they are stored early, in the order of a flush.  Changes that can't be
@@ -180,16 +180,16 @@ static void relieve(struct bkt_file *f)
         bkt_trace(BKT_TRACE_VOL, "%s: changes can't be stored yet: %s", f->name, bkt_err_reason(&why, rc));
 }
 
-int bkt_change_begin(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
+int bkt_file_begin_change(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)
 {
-    BKT_PASS(bkt_change_may(f, need, what, err));
+    BKT_PASS(bkt_file_may_change(f, need, what, err));
     relieve(f);
     return BKT_OK;
 }
 
-int bkt_change_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err)
+int bkt_vobj_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err)
 {
-    return bkt_change_begin(o->file, BKT_ACL_CREATE, what, err);
+    return bkt_file_begin_change(o->file, BKT_ACL_CREATE, what, err);
 }
 
 /* H5Pset_object_flush_cb(): call the program's callback. */
@@ -202,13 +202,13 @@ static int report_program(const struct bkt_file *f, hid_t id, struct bkt_err *er
     return reported(id, arg) < 0 ? BKT_ERR(err, BKT_ECANCEL, "the program's flush callback failed") : BKT_OK;
 }
 
-int bkt_change_flush_object(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
+int bkt_vobj_flush(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
 {
-    BKT_PASS(bkt_change_flush(o->file, err));
+    BKT_PASS(bkt_file_flush(o->file, err));
     return report_program(o->file, id, err);
 }
 
-int bkt_change_refresh(struct bkt_vobj *o, struct bkt_err *err)
+int bkt_vobj_refresh(struct bkt_vobj *o, struct bkt_err *err)
 {
     bkt_chunk_cache_drop(o->file->dom);
     bkt_domain_forget_versions(o->file->dom);
@@ -238,13 +238,13 @@ static void store_at_exit(void)
     exiting = true;
     for (struct bkt_file *f = watched == getpid() ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f)) {
         struct bkt_err err = {.n = 0};
-        int            rc  = f->flags & H5F_ACC_RDWR ? bkt_change_flush(f, &err) : BKT_OK;
+        int rc = f->flags & H5F_ACC_RDWR ? bkt_file_flush(f, &err) : BKT_OK;
         if (rc < 0)
             lost(f, rc, &err);
     }
 }
 
-void bkt_change_watch(void)
+void bkt_file_watch_exit(void)
 {
     if (!watched && atexit(store_at_exit) != 0)
         bkt_trace(BKT_TRACE_VOL, "nothing will be stored at exit: close files");
@@ -267,7 +267,7 @@ static int flush_last(struct bkt_file *f, struct bkt_err *err)
         return BKT_OK;
     if (exiting && !bkt_store_is_local(bkt_domain_store(f->dom))) /* already reported, or nothing is left */
         return BKT_OK;
-    int rc = bkt_change_flush(f, err);
+    int rc = bkt_file_flush(f, err);
     if (rc < 0 && H5is_library_terminating(&ending) >= 0 && ending) {
         lost(f, rc, err);
         return BKT_OK;
@@ -275,7 +275,7 @@ static int flush_last(struct bkt_file *f, struct bkt_err *err)
     return rc;
 }
 
-herr_t bkt_change_close(struct bkt_vobj *o)
+herr_t bkt_vobj_close(struct bkt_vobj *o)
 {
     struct bkt_err err = {.n = 0};
     bool is_file = o->type == H5I_FILE && !o->outside;

@@ -154,7 +154,7 @@ int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lap
     struct making how = {lapl, ocpl, what};
     *out              = (struct bkt_spot){NULL, NULL, false};
     int rc = path ? find(from, path, lcpl, &how, out, err)
-                  : bkt_change_begin(from->file, BKT_ACL_CREATE, what, err);
+                  : bkt_file_begin_change(from->file, BKT_ACL_CREATE, what, err);
     if (rc < 0)
         bkt_spot_fini(out);
     return rc;

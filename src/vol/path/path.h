@@ -33,7 +33,7 @@ BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_er
  * @param lcpl  link creation list: missing groups on the way are created if it says so; H5P_DEFAULT: none
  * @param ocpl  creation list of the new object; created groups get its settings for attributes;
  * H5P_DEFAULT: none
- * @param what  for bkt_change_may(), which is asked for BKT_ACL_CREATE
+ * @param what  for bkt_file_may_change(), which is asked for BKT_ACL_CREATE
  * @return BKT_OK: bkt_spot_fini(); BKT_EEXIST: a link of that name exists, or no link can have that name;
  * BKT_ENOENT: a group on the way is missing; BKT_EACCES */
 BKT_NODISCARD int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl,
