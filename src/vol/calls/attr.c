@@ -75,10 +75,11 @@ static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by
 static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, hid_t file_type,
                         hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c     = {.file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
+    BKT_CLEANUP(bkt_value_tree_fini)
+    struct bkt_value_tree c = {.file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
     BKT_CLEANUP(bkt_freep) void               *zeros = NULL;
     if (a->type->is_var) {
-        BKT_PASS(bkt_conv_init(&c, a->type, file_type, mem_type, err));
+        BKT_PASS(bkt_value_tree_init(&c, a->type, file_type, mem_type, err));
         memset(buf, 0, n * H5Tget_size(mem_type));
         return BKT_OK;
     }

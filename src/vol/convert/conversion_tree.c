@@ -175,7 +175,7 @@ static bool same_as_hdf5(const struct bkt_recast_step *s, struct number from, hi
            memcmp(t->ours, t->theirs, t->in.n * s->to_size) == 0;
 }
 
-bool bkt_conv_number(hid_t from_type, hid_t to_type, H5T_conv_t fn, struct bkt_recast_step *out)
+bool bkt_value_tree_number(hid_t from_type, hid_t to_type, H5T_conv_t fn, struct bkt_recast_step *out)
 {
     /* The result of the trial of each pair, and HDF5's function in it; HDF5's lock guards it. */
     static struct {
@@ -201,10 +201,10 @@ bool bkt_conv_number(hid_t from_type, hid_t to_type, H5T_conv_t fn, struct bkt_r
 
 /* ---- the tree ---- */
 
-void bkt_conv_fini(struct bkt_conv *c)
+void bkt_value_tree_fini(struct bkt_value_tree *c)
 {
     for (size_t i = 0; i < c->n_child; i++)
-        bkt_conv_fini(&c->child[i]);
+        bkt_value_tree_fini(&c->child[i]);
     free(c->child);
     bkt_hid_closep(&c->file);
     bkt_hid_closep(&c->mem);
@@ -212,7 +212,7 @@ void bkt_conv_fini(struct bkt_conv *c)
     c->file = c->mem = H5I_INVALID_HID;
 }
 
-static int no_path(const struct bkt_conv *c, hid_t mem, struct bkt_err *err)
+static int no_path(const struct bkt_value_tree *c, hid_t mem, struct bkt_err *err)
 {
     static const char *const stored[] = {
         "integer", "floating-point", "string", "variable-length",  "compound",
@@ -227,10 +227,10 @@ static int no_path(const struct bkt_conv *c, hid_t mem, struct bkt_err *err)
     BKT_FAIL(err, BKT_EINVAL, "stored %s values do not convert to the requested %s type", in, out);
 }
 
-static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store,
-                 struct bkt_err *err);
+static int match(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                 bool store, struct bkt_err *err);
 
-static int make_children(struct bkt_conv *c, size_t n, struct bkt_err *err)
+static int make_children(struct bkt_value_tree *c, size_t n, struct bkt_err *err)
 {
     c->child = calloc(n ? n : 1, sizeof *c->child);
     BKT_NEED(err, c->child);
@@ -240,7 +240,7 @@ static int make_children(struct bkt_conv *c, size_t n, struct bkt_err *err)
     return BKT_OK;
 }
 
-static H5T_conv_t find_path(const struct bkt_conv *c, hid_t file, hid_t mem)
+static H5T_conv_t find_path(const struct bkt_value_tree *c, hid_t file, hid_t mem)
 {
     H5T_cdata_t *cdata = NULL;
     H5T_conv_t fn = NULL;
@@ -264,17 +264,17 @@ static bool is_leaf_class(hid_t file)
            cls != H5T_ARRAY && H5Tis_variable_str(file) <= 0;
 }
 
-static int make_leaf(struct bkt_conv *c, hid_t file, hid_t mem, H5T_conv_t fn, struct bkt_err *err)
+static int make_leaf(struct bkt_value_tree *c, hid_t file, hid_t mem, H5T_conv_t fn, struct bkt_err *err)
 {
-    c->kind = BKT_CONV_LEAF;
-    c->has_number =
-        c->store ? bkt_conv_number(mem, file, fn, &c->number) : bkt_conv_number(file, mem, fn, &c->number);
+    c->kind = BKT_TREE_LEAF;
+    c->has_number = c->store ? bkt_value_tree_number(mem, file, fn, &c->number)
+                             : bkt_value_tree_number(file, mem, fn, &c->number);
     c->file = H5Tcopy(file);
     c->mem = H5Tcopy(mem);
     return c->file < 0 || c->mem < 0 ? bkt_h5err_capture(err, "copying datatypes") : BKT_OK;
 }
 
-static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
+static int match_leaf(struct bkt_value_tree *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, !is_leaf_class(file) || c->src != H5Tget_size(file), BKT_EFORMAT,
                 "HDF5's encoding of the stored type does not fit the schema's description of it");
@@ -282,26 +282,26 @@ static int match_leaf(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
     htri_t same = H5Tequal(file, mem);
     BKT_NEED_H5(err, same >= 0, "comparing datatypes");
     if (same && c->src == c->dst) {
-        c->kind = BKT_CONV_COPY;
+        c->kind = BKT_TREE_COPY;
         return BKT_OK;
     }
     H5T_conv_t fn = find_path(c, file, mem);
     return fn ? make_leaf(c, file, mem, fn, err) : no_path(c, mem, err);
 }
 
-static int match_string(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
+static int match_string(struct bkt_value_tree *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     if (H5Tget_class(mem) != H5T_STRING || H5Tis_variable_str(mem) <= 0)
         return no_path(c, mem, err);
     BKT_FAIL_IF(err, H5Tget_cset(file) != H5Tget_cset(mem), BKT_EINVAL,
                 "HDF5 doesn't convert between ASCII and UTF-8 strings; request the stored "
                 "character set");
-    c->kind = BKT_CONV_STRING;
+    c->kind = BKT_TREE_STRING;
     return BKT_OK;
 }
 
 /* Base types of sequences and arrays */
-static int match_base(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
+static int match_base(struct bkt_value_tree *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fbase = H5Tget_super(file);
     BKT_CLEANUP(bkt_hid_closep) hid_t mbase = H5Tget_super(mem);
@@ -312,15 +312,15 @@ static int match_base(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err 
     return BKT_OK;
 }
 
-static int match_vlen(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
+static int match_vlen(struct bkt_value_tree *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     if (H5Tget_class(file) != H5T_VLEN || H5Tget_class(mem) != H5T_VLEN)
         return no_path(c, mem, err);
-    c->kind = BKT_CONV_VLEN;
+    c->kind = BKT_TREE_VLEN;
     return match_base(c, file, mem, err);
 }
 
-static int match_array(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
+static int match_array(struct bkt_value_tree *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     hsize_t dims[H5S_MAX_RANK];
     if (H5Tget_class(file) != H5T_ARRAY || H5Tget_class(mem) != H5T_ARRAY)
@@ -330,18 +330,19 @@ static int match_array(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err
     for (int i = 0; same && i < rank; i++)
         same = dims[i] == c->t->dims[i];
     BKT_FAIL_IF(err, !same, BKT_EINVAL, "stored and requested arrays have different dimensions");
-    c->kind = BKT_CONV_ARRAY;
+    c->kind = BKT_TREE_ARRAY;
     BKT_PASS(match_base(c, file, mem, err));
     c->partial = c->child[0].partial;
-    if (c->child[0].kind == BKT_CONV_COPY && c->src == c->dst)
-        c->kind = BKT_CONV_COPY;
+    if (c->child[0].kind == BKT_TREE_COPY && c->src == c->dst)
+        c->kind = BKT_TREE_COPY;
     return BKT_OK;
 }
 
-static int match_field(struct bkt_conv *c, size_t i, hid_t file, hid_t mem, unsigned mi, struct bkt_err *err)
+static int match_field(struct bkt_value_tree *c, size_t i, hid_t file, hid_t mem, unsigned mi,
+                       struct bkt_err *err)
 {
     const struct bkt_field *field = &c->t->fields[i];
-    struct bkt_conv        *child = &c->child[i];
+    struct bkt_value_tree *child = &c->child[i];
     int fi = field_index(
         file, field->name); /* stored in order of offset, which may differ from the order of members */
     BKT_FAIL_IF(err, fi < 0, BKT_EFORMAT, "field '%s' is not in HDF5's encoding of the type", field->name);
@@ -354,11 +355,11 @@ static int match_field(struct bkt_conv *c, size_t i, hid_t file, hid_t mem, unsi
 }
 
 /* Whether the program's compound equals the stored one, which has no gaps, byte for byte. */
-static bool is_packed(const struct bkt_conv *c)
+static bool is_packed(const struct bkt_value_tree *c)
 {
     size_t at = 0;
     for (size_t i = 0; i < c->n_child; i++) {
-        if (c->child[i].kind != BKT_CONV_COPY || c->child[i].offset != at)
+        if (c->child[i].kind != BKT_TREE_COPY || c->child[i].offset != at)
             return false;
         at += c->child[i].src;
     }
@@ -366,12 +367,12 @@ static bool is_packed(const struct bkt_conv *c)
 }
 
 /* Match by name, as HDF5 does; fields of only one side are left alone. */
-static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
+static int match_compound(struct bkt_value_tree *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     size_t filled = 0;
     if (H5Tget_class(file) != H5T_COMPOUND || H5Tget_class(mem) != H5T_COMPOUND)
         return no_path(c, mem, err);
-    c->kind = BKT_CONV_COMPOUND;
+    c->kind = BKT_TREE_COMPOUND;
     BKT_PASS(make_children(c, c->t->n_fields, err));
     for (size_t i = 0; i < c->n_child; i++) {
         int mi = field_index(mem, c->t->fields[i].name);
@@ -388,7 +389,7 @@ static int match_compound(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_
     }
     c->partial = c->partial || (!c->store && filled < c->dst);
     if (is_packed(c)) /* One copy is faster than a copy of each field. */
-        c->kind = BKT_CONV_COPY;
+        c->kind = BKT_TREE_COPY;
     return BKT_OK;
 }
 
@@ -401,26 +402,26 @@ static bool is_ref(hid_t type, size_t size)
 
 /* References are stored as an id or as text.  The program's are of the kind that HDF5's own type of the
  * stored ones has, or of the new kind. */
-static int match_ref(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err)
+static int match_ref(struct bkt_value_tree *c, hid_t file, hid_t mem, struct bkt_err *err)
 {
     bool same = is_ref(mem, H5Tget_size(file));
     BKT_FAIL_IF(err, (c->t->cls == BKT_T_OBJREF) != is_ref(file, H5R_OBJ_REF_BUF_SIZE), BKT_EFORMAT,
                 "HDF5's encoding of the stored type does not fit the schema's description of it");
     if (is_ref(mem, sizeof(H5R_ref_t)))
-        c->kind = BKT_CONV_NEW_REF;
+        c->kind = BKT_TREE_NEW_REF;
     else if (same && c->t->cls == BKT_T_OBJREF)
-        c->kind = BKT_CONV_OBJ_REF;
+        c->kind = BKT_TREE_OBJ_REF;
     else if (same)
-        c->kind = BKT_CONV_REG_REF;
+        c->kind = BKT_TREE_REG_REF;
     else
         return no_path(c, mem, err);
     return BKT_OK;
 }
 
-typedef int match_fn(struct bkt_conv *c, hid_t file, hid_t mem, struct bkt_err *err);
+typedef int match_fn(struct bkt_value_tree *c, hid_t file, hid_t mem, struct bkt_err *err);
 
-static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type, bool store,
-                 struct bkt_err *err)
+static int match(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                 bool store, struct bkt_err *err)
 {
     static match_fn *const by_class[] = {
         [BKT_T_VLEN] = match_vlen, [BKT_T_COMPOUND] = match_compound, [BKT_T_ARRAY] = match_array};
@@ -442,24 +443,24 @@ static int match(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, 
     return match_leaf(c, file_type, mem_type, err);
 }
 
-int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                  struct bkt_err *err)
+int bkt_value_tree_init(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
+                        struct bkt_err *err)
 {
     return match(c, t, file_type, mem_type, false, err);
 }
 
 /* HDF5 leaves bytes of a compound alone that no field fills. */
-int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                        struct bkt_err *err)
+int bkt_value_tree_init_whole(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type,
+                              hid_t mem_type, struct bkt_err *err)
 {
-    *c = (struct bkt_conv){.t = t,
-                           .src = t->size,
-                           .dst = H5Tget_size(mem_type),
-                           .file = H5I_INVALID_HID,
-                           .mem = H5I_INVALID_HID};
+    *c = (struct bkt_value_tree){.t = t,
+                                 .src = t->size,
+                                 .dst = H5Tget_size(mem_type),
+                                 .file = H5I_INVALID_HID,
+                                 .mem = H5I_INVALID_HID};
     htri_t same = H5Tequal(file_type, mem_type);
     BKT_NEED_H5(err, same >= 0 && c->dst, "comparing datatypes");
-    c->kind = BKT_CONV_COPY;
+    c->kind = BKT_TREE_COPY;
     if (same)
         return BKT_OK;
     H5T_conv_t fn = find_path(c, file_type, mem_type);
@@ -468,8 +469,8 @@ int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file
     return make_leaf(c, file_type, mem_type, fn, err);
 }
 
-int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                        struct bkt_err *err)
+int bkt_value_tree_init_store(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type,
+                              hid_t mem_type, struct bkt_err *err)
 {
     return match(c, t, file_type, mem_type, true, err);
 }
@@ -492,30 +493,30 @@ static bool add_step(struct bkt_recast *r, struct bkt_recast_step s)
     return true;
 }
 
-static bool add_conv(struct bkt_recast *r, const struct bkt_conv *c, size_t src, size_t dst, size_t count)
+static bool add_conv(struct bkt_recast *r, const struct bkt_value_tree *c, size_t src, size_t dst,
+                     size_t count)
 {
     struct bkt_recast_step s = c->number;
-    if (c->kind == BKT_CONV_COPY)
+    if (c->kind == BKT_TREE_COPY)
         s = (struct bkt_recast_step){.from_size = c->src * count, .to_size = c->src * count, .count = 1};
-    else if (c->kind == BKT_CONV_LEAF && c->has_number)
+    else if (c->kind == BKT_TREE_LEAF && c->has_number)
         s.count = count;
-    else if (c->kind == BKT_CONV_ARRAY && count == 1)
-        return c->child[0].kind <= BKT_CONV_LEAF &&
+    else if (c->kind == BKT_TREE_ARRAY && count == 1)
+        return c->child[0].kind <= BKT_TREE_LEAF &&
                add_conv(r, &c->child[0], src, dst, (size_t)c->t->n_elems);
-    else if (c->kind == BKT_CONV_COMPOUND && count == 1) {
+    else if (c->kind == BKT_TREE_COMPOUND && count == 1) {
         for (size_t i = 0; i < c->n_child; i++)
-            if (c->child[i].kind != BKT_CONV_SKIP &&
+            if (c->child[i].kind != BKT_TREE_SKIP &&
                 !add_conv(r, &c->child[i], src + c->t->fields[i].offset, dst + c->child[i].offset, 1))
                 return false;
         return true;
-    }
-    else
+    } else
         return false;
     s.src = src, s.dst = dst;
     return add_step(r, s);
 }
 
-bool bkt_conv_recast(const struct bkt_conv *c, struct bkt_recast **out)
+bool bkt_value_tree_recast(const struct bkt_value_tree *c, struct bkt_recast **out)
 {
     bool fits = c->src && c->src <= BKT_RECAST_ELEM && c->dst <= BKT_RECAST_ELEM && !c->store;
     *out      = fits ? calloc(1, sizeof **out) : NULL;
@@ -530,7 +531,7 @@ bool bkt_conv_recast(const struct bkt_conv *c, struct bkt_recast **out)
     return false;
 }
 
-bool bkt_conv_asks(hid_t dxpl)
+bool bkt_value_tree_asks(hid_t dxpl)
 {
     H5T_conv_except_func_t fn   = NULL;
     void                  *data = NULL;

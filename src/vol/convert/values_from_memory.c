@@ -11,8 +11,9 @@
 #include "vol/core/token.h"
 #include "schema/json/reference_text.h"
 
-static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                 size_t n, const struct bkt_slice *old, struct bkt_stored *out);
+static int store(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                 const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                 struct bkt_stored *out);
 
 void bkt_stored_fini(struct bkt_stored *s)
 {
@@ -89,7 +90,7 @@ bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t
 
 /* ---- fixed size ---- */
 
-static int put_id(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_id *id,
+static int put_id(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_id *id,
                   unsigned char *dst)
 {
     char text[48];
@@ -100,8 +101,9 @@ static int put_id(struct bkt_conv_run *r, const struct bkt_conv *c, const struct
     return BKT_OK;
 }
 
-int bkt_conv_put_obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                         size_t n, unsigned char *dst, size_t dstride)
+int bkt_value_tree_put_obj_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                               const struct bkt_value_column *src, size_t n, unsigned char *dst,
+                               size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id    = {""};
@@ -121,8 +123,9 @@ static const H5R_ref_t *new_ref_at(const struct bkt_value_column *src, size_t i,
     return memcpy(copy, src->base + i * src->stride, sizeof *copy); /* the program's value may be unaligned */
 }
 
-int bkt_conv_put_new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                         size_t n, unsigned char *dst, size_t dstride)
+int bkt_value_tree_put_new_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                               const struct bkt_value_column *src, size_t n, unsigned char *dst,
+                               size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id = {""};
@@ -135,7 +138,7 @@ int bkt_conv_put_new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const
 
 /* ---- with variable parts ---- */
 
-static int end_element(struct bkt_conv_run *r, struct bkt_stored *out, size_t i, int rc)
+static int end_element(struct bkt_value_tree_pass *r, struct bkt_stored *out, size_t i, int rc)
 {
     BKT_PASS_MEM(r->err, rc);
     out->end[i] = out->bytes.len;
@@ -143,7 +146,7 @@ static int end_element(struct bkt_conv_run *r, struct bkt_stored *out, size_t i,
 }
 
 /* A count of bytes, then the bytes */
-static int put_counted(struct bkt_conv_run *r, struct bkt_buf *out, const void *p, size_t n)
+static int put_counted(struct bkt_value_tree_pass *r, struct bkt_buf *out, const void *p, size_t n)
 {
     unsigned char count[4];
     BKT_FAIL_IF(r->err, n > INT32_MAX, BKT_EUNSUP, "a variable-length value of %zu bytes", n);
@@ -152,8 +155,9 @@ static int put_counted(struct bkt_conv_run *r, struct bkt_buf *out, const void *
     return BKT_OK;
 }
 
-static int store_strings(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                         size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+static int store_strings(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                         const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                         struct bkt_stored *out)
 {
     (void)c, (void)old;
     for (size_t i = 0; i < n; i++) {
@@ -169,7 +173,7 @@ static int store_strings(struct bkt_conv_run *r, const struct bkt_conv *c, const
     return BKT_OK;
 }
 
-static int store_text_refs(struct bkt_conv_run *r, const struct bkt_conv *c,
+static int store_text_refs(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
                            const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
                            struct bkt_stored *out)
 {
@@ -178,7 +182,7 @@ static int store_text_refs(struct bkt_conv_run *r, const struct bkt_conv *c,
     for (size_t i = 0; i < n; i++) {
         H5R_ref_t ref;
         bkt_buf_clear(&text);
-        if (c->kind == BKT_CONV_NEW_REF)
+        if (c->kind == BKT_TREE_NEW_REF)
             BKT_PASS(bkt_convert_from_ref(r->in_file, new_ref_at(src, i, &ref), &text, r->err));
         else
             BKT_PASS(bkt_region_shadow_text(r->in_file, src->base + i * src->stride, &text, r->err));
@@ -189,8 +193,8 @@ static int store_text_refs(struct bkt_conv_run *r, const struct bkt_conv *c,
 }
 
 /* The contents of all sequences, side by side */
-static int join(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_value_column *src,
-                size_t n, unsigned char **out, size_t *total)
+static int join(struct bkt_value_tree_pass *r, const struct bkt_value_tree *base,
+                const struct bkt_value_column *src, size_t n, unsigned char **out, size_t *total)
 {
     hvl_t v;
     *total = 0;
@@ -200,7 +204,7 @@ static int join(struct bkt_conv_run *r, const struct bkt_conv *base, const struc
         BKT_FAIL_IF(r->err, __builtin_add_overflow(*total, v.len, total), BKT_EINVAL,
                     "too many elements in sequences");
     }
-    *out = bkt_conv_room(*total, base->dst, r->err);
+    *out = bkt_value_tree_room(*total, base->dst, r->err);
     if (!*out)
         return BKT_ENOMEM;
     for (size_t i = 0, at = 0; i < n; at += v.len, i++) {
@@ -211,11 +215,11 @@ static int join(struct bkt_conv_run *r, const struct bkt_conv *base, const struc
     return BKT_OK;
 }
 
-static int store_sequences(struct bkt_conv_run *r, const struct bkt_conv *c,
+static int store_sequences(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
                            const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
                            struct bkt_stored *out)
 {
-    const struct bkt_conv *base = &c->child[0];
+    const struct bkt_value_tree *base = &c->child[0];
     BKT_CLEANUP(bkt_freep) unsigned char *elems = NULL;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
     size_t total, at = 0, from = 0;
@@ -235,16 +239,17 @@ static int store_sequences(struct bkt_conv_run *r, const struct bkt_conv *c,
     return BKT_OK;
 }
 
-static int store_arrays(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                        size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+static int store_arrays(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                        const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                        struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_freep) void             *owned = NULL;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *parts = NULL;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
     struct bkt_value_column elems;
     size_t total, each = (size_t)c->t->n_elems;
-    BKT_PASS(bkt_conv_array_elements(r, c, src, n, &elems, &total, &owned));
-    if (old && !(parts = bkt_conv_room(n, each * sizeof *parts, r->err)))
+    BKT_PASS(bkt_value_tree_array_elements(r, c, src, n, &elems, &total, &owned));
+    if (old && !(parts = bkt_value_tree_room(n, each * sizeof *parts, r->err)))
         return BKT_ENOMEM;
     if (old)
         BKT_PASS(bkt_value_column_cut_arrays(c->t, old, n, parts, r->err));
@@ -272,8 +277,8 @@ static int zero_element(const struct bkt_type *t, struct bkt_buf *out)
 }
 
 /* The content of a field that the program doesn't write */
-static int keep_field(struct bkt_conv_run *r, const struct bkt_type *t, size_t n, const struct bkt_slice *old,
-                      struct bkt_stored *out)
+static int keep_field(struct bkt_value_tree_pass *r, const struct bkt_type *t, size_t n,
+                      const struct bkt_slice *old, struct bkt_stored *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf zero = {0};
     if (!old)
@@ -284,19 +289,20 @@ static int keep_field(struct bkt_conv_run *r, const struct bkt_type *t, size_t n
     return BKT_OK;
 }
 
-static int stored_room(struct bkt_conv_run *r, size_t n, struct bkt_stored *out)
+static int stored_room(struct bkt_value_tree_pass *r, size_t n, struct bkt_stored *out)
 {
-    out->end = bkt_conv_room(n, sizeof *out->end, r->err);
+    out->end = bkt_value_tree_room(n, sizeof *out->end, r->err);
     return out->end ? BKT_OK : BKT_ENOMEM;
 }
 
-static int store_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                        size_t n, const struct bkt_slice *old, struct bkt_stored *fields)
+static int store_fields(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                        const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                        struct bkt_stored *fields)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_slice *rest = NULL, *field = NULL;
     if (old) {
-        rest  = bkt_conv_room(n, sizeof *rest, r->err);
-        field = bkt_conv_room(n, sizeof *field, r->err);
+        rest = bkt_value_tree_room(n, sizeof *rest, r->err);
+        field = bkt_value_tree_room(n, sizeof *field, r->err);
         if (!rest || !field)
             return BKT_ENOMEM;
         memcpy(rest, old, n * sizeof *rest);
@@ -305,7 +311,7 @@ static int store_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const 
         struct bkt_value_column from = {.base = src->base + c->child[f].offset, .stride = src->stride};
         if (old)
             BKT_PASS(bkt_value_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
-        if (c->child[f].kind != BKT_CONV_SKIP) {
+        if (c->child[f].kind != BKT_TREE_SKIP) {
             BKT_PASS(store(r, &c->child[f], &from, n, field, &fields[f]));
             continue;
         }
@@ -315,8 +321,8 @@ static int store_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const 
     return BKT_OK;
 }
 
-static int put_together(struct bkt_conv_run *r, const struct bkt_stored *fields, size_t n_fields, size_t n,
-                        struct bkt_stored *out)
+static int put_together(struct bkt_value_tree_pass *r, const struct bkt_stored *fields, size_t n_fields,
+                        size_t n, struct bkt_stored *out)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t f = 0; f < n_fields; f++) {
@@ -329,11 +335,11 @@ static int put_together(struct bkt_conv_run *r, const struct bkt_stored *fields,
     return BKT_OK;
 }
 
-static int store_compounds(struct bkt_conv_run *r, const struct bkt_conv *c,
+static int store_compounds(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
                            const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
                            struct bkt_stored *out)
 {
-    struct bkt_stored *fields = bkt_conv_room(c->n_child, sizeof *fields, r->err);
+    struct bkt_stored *fields = bkt_value_tree_room(c->n_child, sizeof *fields, r->err);
     if (!fields)
         return BKT_ENOMEM;
     int rc = store_fields(r, c, src, n, old, fields);
@@ -346,8 +352,9 @@ static int store_compounds(struct bkt_conv_run *r, const struct bkt_conv *c,
 }
 
 /* Elements of fixed size, stored beside variable ones */
-static int store_fixed(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                       size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+static int store_fixed(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                       const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                       struct bkt_stored *out)
 {
     size_t bytes;
     BKT_NEED(r->err, bkt_mul_size(n, c->src, &bytes) && bkt_buf_resize(&out->bytes, bytes) >= 0);
@@ -358,20 +365,22 @@ static int store_fixed(struct bkt_conv_run *r, const struct bkt_conv *c, const s
                               c->src);
     for (size_t i = 0; i < n; i++)
         out->end[i] = (i + 1) * c->src;
-    return bkt_conv_column(r, c, src, n, out->bytes.ptr, c->src);
+    return bkt_value_tree_column(r, c, src, n, out->bytes.ptr, c->src);
 }
 
-typedef int store_fn(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                     size_t n, const struct bkt_slice *old, struct bkt_stored *out);
+typedef int store_fn(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                     const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                     struct bkt_stored *out);
 
 /* Store n elements into an empty @p out. */
-static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *src,
-                 size_t n, const struct bkt_slice *old, struct bkt_stored *out)
+static int store(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                 const struct bkt_value_column *src, size_t n, const struct bkt_slice *old,
+                 struct bkt_stored *out)
 {
     static store_fn *const by_kind[] = {
-        [BKT_CONV_STRING] = store_strings,     [BKT_CONV_VLEN] = store_sequences,
-        [BKT_CONV_COMPOUND] = store_compounds, [BKT_CONV_ARRAY] = store_arrays,
-        [BKT_CONV_NEW_REF] = store_text_refs,  [BKT_CONV_REG_REF] = store_text_refs};
+        [BKT_TREE_STRING] = store_strings,     [BKT_TREE_VLEN] = store_sequences,
+        [BKT_TREE_COMPOUND] = store_compounds, [BKT_TREE_ARRAY] = store_arrays,
+        [BKT_TREE_NEW_REF] = store_text_refs,  [BKT_TREE_REG_REF] = store_text_refs};
     BKT_PASS(stored_room(r, n, out));
     if (n == 0)
         return BKT_OK;
@@ -384,11 +393,12 @@ static int store(struct bkt_conv_run *r, const struct bkt_conv *c, const struct 
 
 /* ---- whole elements ---- */
 
-int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src, size_t n,
-                   const struct bkt_value_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
-                   struct bkt_err *err)
+int bkt_value_tree_store(const struct bkt_value_tree *c, struct bkt_vobj *in_file, const void *src, size_t n,
+                         const struct bkt_value_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
+                         struct bkt_err *err)
 {
-    struct bkt_conv_run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
+    struct bkt_value_tree_pass r = {
+        .in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_value_tree_asks(dxpl)};
     struct bkt_value_column from = {.base = src, .stride = c->dst};
     if (!c->src)
         return store(&r, c, &from, n, old ? old->slices : NULL, out);
@@ -396,25 +406,25 @@ int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const voi
         bkt_value_column_copy(old, 0, n, c->src, packed, c->src);
     else if (c->partial)
         memset(packed, 0, n * c->src);
-    return bkt_conv_column(&r, c, &from, n, packed, c->src);
+    return bkt_value_tree_column(&r, c, &from, n, packed, c->src);
 }
 
 int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
                       const void *src, size_t n, const struct bkt_buf *old, hid_t dxpl, struct bkt_buf *out,
                       struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
+    BKT_CLEANUP(bkt_value_tree_fini) struct bkt_value_tree c;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
     BKT_CLEANUP(bkt_freep) struct bkt_slice *elems = NULL;
     struct bkt_value_column col;
     size_t bytes;
-    BKT_PASS(bkt_conv_init_store(&c, t, file_type, mem_type, err));
+    BKT_PASS(bkt_value_tree_init_store(&c, t, file_type, mem_type, err));
     bool keep = c.partial && old;
     if (keep)
         BKT_PASS(bkt_value_column_of(t, &(struct bkt_slice){old->ptr, old->len}, n, &col, &elems, err));
     if (c.src && (!bkt_mul_size(n, c.src, &bytes) || bkt_buf_resize(out, bytes) < 0))
         BKT_NOMEM(err);
-    BKT_PASS(bkt_conv_store(&c, in_file, src, n, keep ? &col : NULL, out->ptr, &made, dxpl, err));
+    BKT_PASS(bkt_value_tree_store(&c, in_file, src, n, keep ? &col : NULL, out->ptr, &made, dxpl, err));
     if (!c.src)
         bkt_buf_move(out, &made.bytes);
     return BKT_OK;

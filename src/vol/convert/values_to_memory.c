@@ -17,7 +17,7 @@ static const unsigned char *element(const struct bkt_value_column *col, size_t i
     return col->slices ? col->slices[i].p : col->base + i * col->stride;
 }
 
-void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err)
+void *bkt_value_tree_room(size_t n, size_t size, struct bkt_err *err)
 {
     size_t bytes;
     void  *p = bkt_mul_size(n, size, &bytes) ? calloc(1, bytes ? bytes : 1) : NULL;
@@ -27,7 +27,7 @@ void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err)
 }
 
 /* Allocate memory that the program will own. */
-static void *give(struct bkt_conv_run *r, size_t bytes)
+static void *give(struct bkt_value_tree_pass *r, size_t bytes)
 {
     if (bkt_buf_reserve(&r->blocks, sizeof(void *)) < 0) {
         (void)BKT_ERR(r->err, BKT_ENOMEM, "out of memory");
@@ -41,7 +41,7 @@ static void *give(struct bkt_conv_run *r, size_t bytes)
     return p;
 }
 
-static void take_back(struct bkt_conv_run *r)
+static void take_back(struct bkt_value_tree_pass *r)
 {
     void *p;
     for (size_t at = 0; at < r->blocks.len; at += sizeof p) {
@@ -67,17 +67,17 @@ void bkt_value_column_copy(const struct bkt_value_column *col, size_t first, siz
 }
 
 /* Bytes of an element before the conversion and afterwards; 0: variable. */
-static size_t size_in(const struct bkt_conv *c)
+static size_t size_in(const struct bkt_value_tree *c)
 {
     return c->store ? c->dst : c->src;
 }
 
-static size_t size_out(const struct bkt_conv *c)
+static size_t size_out(const struct bkt_value_tree *c)
 {
     return c->store ? c->src : c->dst;
 }
 
-static int copy(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int copy(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                 size_t n, unsigned char *dst, size_t dstride)
 {
     (void)r;
@@ -88,7 +88,7 @@ static int copy(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
 }
 
 /* Convert numbers that don't need H5Tconvert. */
-static void numbers(const struct bkt_conv *c, const struct bkt_value_column *col, size_t n,
+static void numbers(const struct bkt_value_tree *c, const struct bkt_value_column *col, size_t n,
                     unsigned char *dst, size_t dstride)
 {
     if (!col->slices)
@@ -97,7 +97,7 @@ static void numbers(const struct bkt_conv *c, const struct bkt_value_column *col
         bkt_recast_step(&c->number, col->slices[i].p, c->src, dst + i * dstride, c->dst, 1);
 }
 
-static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int leaf(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                 size_t n, unsigned char *dst, size_t dstride)
 {
     if (c->has_number && !r->asks) {
@@ -110,8 +110,8 @@ static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
     bool in_result = dstride == out && out == wide;
     bool in_column = !in_result && col->scratch && col->stride == in && in == wide && !col->slices;
     bool apart = !in_result && !in_column;
-    BKT_CLEANUP(bkt_freep) unsigned char *tmp = apart ? bkt_conv_room(batch, wide, r->err) : NULL;
-    BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_conv_room(batch, out, r->err) : NULL;
+    BKT_CLEANUP(bkt_freep) unsigned char *tmp = apart ? bkt_value_tree_room(batch, wide, r->err) : NULL;
+    BKT_CLEANUP(bkt_freep) unsigned char *bkg = c->partial ? bkt_value_tree_room(batch, out, r->err) : NULL;
 
     if ((apart && !tmp) || (c->partial && !bkg))
         return BKT_ENOMEM;
@@ -136,7 +136,7 @@ static int leaf(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
 }
 
 /* The bytes behind a stored value's length word */
-static int payload(struct bkt_conv_run *r, const struct bkt_value_column *col, size_t i,
+static int payload(struct bkt_value_tree_pass *r, const struct bkt_value_column *col, size_t i,
                    struct bkt_slice *out)
 {
     const struct bkt_slice *s = &col->slices[i];
@@ -151,7 +151,7 @@ static int payload(struct bkt_conv_run *r, const struct bkt_value_column *col, s
     return BKT_OK;
 }
 
-static int string(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int string(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                   size_t n, unsigned char *dst, size_t dstride)
 {
     (void)c;
@@ -185,7 +185,7 @@ static void sequences_fini(struct sequences *q)
     free(q->packed);
 }
 
-static int count_elements(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_slice *s,
+static int count_elements(struct bkt_value_tree_pass *r, const struct bkt_value_tree *base, const struct bkt_slice *s,
                           size_t *out)
 {
     if (base->src) {
@@ -236,11 +236,11 @@ int bkt_value_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_sl
     return BKT_OK;
 }
 
-static int flatten(struct bkt_conv_run *r, const struct bkt_conv *base, const struct bkt_value_column *col,
+static int flatten(struct bkt_value_tree_pass *r, const struct bkt_value_tree *base, const struct bkt_value_column *col,
                    size_t n, struct sequences *q)
 {
     struct bkt_slice s;
-    q->len = bkt_conv_room(n, sizeof *q->len, r->err);
+    q->len = bkt_value_tree_room(n, sizeof *q->len, r->err);
     if (!q->len)
         return BKT_ENOMEM;
     for (size_t i = 0; i < n; i++) {
@@ -249,9 +249,9 @@ static int flatten(struct bkt_conv_run *r, const struct bkt_conv *base, const st
         q->total += q->len[i]; /* at most the number of bytes in the column */
     }
     if (base->src)
-        q->packed = bkt_conv_room(q->total, base->src, r->err);
+        q->packed = bkt_value_tree_room(q->total, base->src, r->err);
     else
-        q->slices = bkt_conv_room(q->total, sizeof *q->slices, r->err);
+        q->slices = bkt_value_tree_room(q->total, sizeof *q->slices, r->err);
     if (!q->packed && !q->slices)
         return BKT_ENOMEM;
     for (size_t i = 0, at = 0; i < n; at += q->len[i++]) {
@@ -265,17 +265,17 @@ static int flatten(struct bkt_conv_run *r, const struct bkt_conv *base, const st
     return BKT_OK;
 }
 
-static int vlen(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int vlen(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                 size_t n, unsigned char *dst, size_t dstride)
 {
-    const struct bkt_conv *base = &c->child[0];
+    const struct bkt_value_tree *base = &c->child[0];
     BKT_CLEANUP(sequences_fini) struct sequences q = {0};
     BKT_PASS(flatten(r, base, col, n, &q));
-    BKT_CLEANUP(bkt_freep) unsigned char *elems = bkt_conv_room(q.total, base->dst, r->err);
+    BKT_CLEANUP(bkt_freep) unsigned char *elems = bkt_value_tree_room(q.total, base->dst, r->err);
     if (!elems)
         return BKT_ENOMEM;
     struct bkt_value_column all = {.slices = q.slices, .base = q.packed, .stride = base->src};
-    BKT_PASS(bkt_conv_column(r, base, &all, q.total, elems, base->dst));
+    BKT_PASS(bkt_value_tree_column(r, base, &all, q.total, elems, base->dst));
     for (size_t i = 0, at = 0; i < n; at += q.len[i++]) {
         hvl_t  v     = {.len = q.len[i], .p = NULL};
         size_t bytes = v.len * base->dst;
@@ -290,7 +290,7 @@ static int vlen(struct bkt_conv_run *r, const struct bkt_conv *c, const struct b
     return BKT_OK;
 }
 
-int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c,
+int bkt_value_tree_array_elements(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
                             const struct bkt_value_column *col, size_t n, struct bkt_value_column *out,
                             size_t *total, void **owned)
 {
@@ -304,7 +304,7 @@ int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c,
         return BKT_OK;
     }
     if (in) {
-        unsigned char *packed = bkt_conv_room(n, in, r->err);
+        unsigned char *packed = bkt_value_tree_room(n, in, r->err);
         if (!packed)
             return BKT_ENOMEM;
         bkt_value_column_copy(col, 0, n, in, packed, in);
@@ -312,7 +312,7 @@ int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c,
         *out = (struct bkt_value_column){.base = packed, .stride = size_in(&c->child[0])};
         return BKT_OK;
     }
-    struct bkt_slice *slices = bkt_conv_room(n, each * sizeof *slices, r->err);
+    struct bkt_slice *slices = bkt_value_tree_room(n, each * sizeof *slices, r->err);
     *owned = slices;
     if (!slices)
         return BKT_ENOMEM;
@@ -320,35 +320,35 @@ int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c,
     return bkt_value_column_cut_arrays(c->t, col->slices, n, slices, r->err);
 }
 
-static int array(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int array(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                  size_t n, unsigned char *dst, size_t dstride)
 {
-    const struct bkt_conv *base = &c->child[0];
+    const struct bkt_value_tree *base = &c->child[0];
     const struct bkt_value_column old = {.base = dst, .stride = dstride};
     BKT_CLEANUP(bkt_freep) void *owned = NULL;
     BKT_CLEANUP(bkt_freep) unsigned char *tmp = NULL;
     struct bkt_value_column all;
     size_t total, out = size_out(c);
 
-    BKT_PASS(bkt_conv_array_elements(r, c, col, n, &all, &total, &owned));
+    BKT_PASS(bkt_value_tree_array_elements(r, c, col, n, &all, &total, &owned));
     if (dstride == out)
-        return bkt_conv_column(r, base, &all, total, dst, size_out(base));
-    tmp = bkt_conv_room(n, out, r->err);
+        return bkt_value_tree_column(r, base, &all, total, dst, size_out(base));
+    tmp = bkt_value_tree_room(n, out, r->err);
     if (!tmp)
         return BKT_ENOMEM;
     bkt_value_column_copy(&old, 0, n, out, tmp, out);
-    BKT_PASS(bkt_conv_column(r, base, &all, total, tmp, size_out(base)));
+    BKT_PASS(bkt_value_tree_column(r, base, &all, total, tmp, size_out(base)));
     bkt_value_column_copy(&(struct bkt_value_column){.base = tmp, .stride = out}, 0, n, out, dst, dstride);
     return BKT_OK;
 }
 
-static int fixed_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int fixed_fields(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                         size_t n, unsigned char *dst, size_t dstride)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
     struct bkt_value_column from = *col;
     if (col->slices) {
-        packed = bkt_conv_room(n, c->src, r->err);
+        packed = bkt_value_tree_room(n, c->src, r->err);
         if (!packed)
             return BKT_ENOMEM;
         bkt_value_column_copy(col, 0, n, c->src, packed, c->src);
@@ -358,33 +358,33 @@ static int fixed_fields(struct bkt_conv_run *r, const struct bkt_conv *c, const 
         size_t stored = c->t->fields[i].offset, mem = c->child[i].offset;
         struct bkt_value_column field = {.base = from.base + (c->store ? mem : stored),
                                          .stride = from.stride};
-        if (c->child[i].kind != BKT_CONV_SKIP)
-            BKT_PASS(bkt_conv_column(r, &c->child[i], &field, n, dst + (c->store ? stored : mem), dstride));
+        if (c->child[i].kind != BKT_TREE_SKIP)
+            BKT_PASS(bkt_value_tree_column(r, &c->child[i], &field, n, dst + (c->store ? stored : mem), dstride));
     }
     return BKT_OK;
 }
 
 /* The beginning of a field depends on the fields before it, so fields are cut off in sequence. */
-static int compound(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int compound(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                     size_t n, unsigned char *dst, size_t dstride)
 {
     if (c->src)
         return fixed_fields(r, c, col, n, dst, dstride);
-    BKT_CLEANUP(bkt_freep) struct bkt_slice *rest  = bkt_conv_room(n, sizeof *rest, r->err);
-    BKT_CLEANUP(bkt_freep) struct bkt_slice *field = bkt_conv_room(n, sizeof *field, r->err);
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *rest  = bkt_value_tree_room(n, sizeof *rest, r->err);
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *field = bkt_value_tree_room(n, sizeof *field, r->err);
     if (!rest || !field)
         return BKT_ENOMEM;
     memcpy(rest, col->slices, n * sizeof *rest);
     for (size_t f = 0; f < c->n_child; f++) {
         BKT_PASS(bkt_value_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
-        if (c->child[f].kind != BKT_CONV_SKIP)
-            BKT_PASS(bkt_conv_column(r, &c->child[f], &(struct bkt_value_column){.slices = field}, n,
+        if (c->child[f].kind != BKT_TREE_SKIP)
+            BKT_PASS(bkt_value_tree_column(r, &c->child[f], &(struct bkt_value_column){.slices = field}, n,
                                      dst + c->child[f].offset, dstride));
     }
     return BKT_OK;
 }
 
-static int obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int obj_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                    size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -395,7 +395,7 @@ static int obj_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
     return BKT_OK;
 }
 
-static int region_text(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int region_text(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                        size_t i, struct bkt_slice *out)
 {
     if (c->src == 0)
@@ -404,7 +404,7 @@ static int region_text(struct bkt_conv_run *r, const struct bkt_conv *c, const s
     return BKT_OK;
 }
 
-static int one_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int one_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                    size_t i, H5R_ref_t *out, bool *made)
 {
     struct bkt_slice text;
@@ -418,7 +418,7 @@ static int one_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
     return *made ? bkt_object_make_ref(r->in_file, &id, H5I_INVALID_HID, NULL, out, r->err) : BKT_OK;
 }
 
-static int new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int new_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                    size_t n, unsigned char *dst, size_t dstride)
 {
     static const H5R_ref_t null;
@@ -434,7 +434,7 @@ static int new_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
     return BKT_OK;
 }
 
-static int reg_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+static int reg_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                    size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -447,26 +447,26 @@ static int reg_ref(struct bkt_conv_run *r, const struct bkt_conv *c, const struc
     return BKT_OK;
 }
 
-int bkt_conv_column(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
+int bkt_value_tree_column(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
                     size_t n, unsigned char *dst, size_t dstride)
 {
-    static bkt_conv_fn *const converters[2][BKT_CONV_REG_REF + 1] = {
-        {[BKT_CONV_COPY] = copy,
-         [BKT_CONV_LEAF] = leaf,
-         [BKT_CONV_STRING] = string,
-         [BKT_CONV_VLEN] = vlen,
-         [BKT_CONV_ARRAY] = array,
-         [BKT_CONV_COMPOUND] = compound,
-         [BKT_CONV_OBJ_REF] = obj_ref,
-         [BKT_CONV_NEW_REF] = new_ref,
-         [BKT_CONV_REG_REF] = reg_ref},
-        {[BKT_CONV_COPY] = copy,
-         [BKT_CONV_LEAF] = leaf,
-         [BKT_CONV_ARRAY] = array,
-         [BKT_CONV_COMPOUND] = compound,
-         [BKT_CONV_OBJ_REF] = bkt_conv_put_obj_ref,
-         [BKT_CONV_NEW_REF] = bkt_conv_put_new_ref}};
-    bkt_conv_fn *fn = converters[c->store][c->kind];
+    static bkt_value_tree_fn *const converters[2][BKT_TREE_REG_REF + 1] = {
+        {[BKT_TREE_COPY] = copy,
+         [BKT_TREE_LEAF] = leaf,
+         [BKT_TREE_STRING] = string,
+         [BKT_TREE_VLEN] = vlen,
+         [BKT_TREE_ARRAY] = array,
+         [BKT_TREE_COMPOUND] = compound,
+         [BKT_TREE_OBJ_REF] = obj_ref,
+         [BKT_TREE_NEW_REF] = new_ref,
+         [BKT_TREE_REG_REF] = reg_ref},
+        {[BKT_TREE_COPY] = copy,
+         [BKT_TREE_LEAF] = leaf,
+         [BKT_TREE_ARRAY] = array,
+         [BKT_TREE_COMPOUND] = compound,
+         [BKT_TREE_OBJ_REF] = bkt_value_tree_put_obj_ref,
+         [BKT_TREE_NEW_REF] = bkt_value_tree_put_new_ref}};
+    bkt_value_tree_fn *fn = converters[c->store][c->kind];
     if (n == 0)
         return BKT_OK;
     BKT_FAIL_IF(r->err, !fn, BKT_EUNSUP, "values of this type can't be written");
@@ -475,7 +475,7 @@ int bkt_conv_column(struct bkt_conv_run *r, const struct bkt_conv *c, const stru
     return fn(r, c, col, n, dst, dstride);
 }
 
-static int check_slices(const struct bkt_conv *c, const struct bkt_value_column *col, size_t n,
+static int check_slices(const struct bkt_value_tree *c, const struct bkt_value_column *col, size_t n,
                         struct bkt_err *err)
 {
     for (size_t i = 0; col->slices && c->src && i < n; i++)
@@ -484,15 +484,15 @@ static int check_slices(const struct bkt_conv *c, const struct bkt_value_column 
     return BKT_OK;
 }
 
-int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file, const struct bkt_value_column *col,
+int bkt_value_tree_apply(const struct bkt_value_tree *c, struct bkt_vobj *in_file, const struct bkt_value_column *col,
                  size_t n, void *dst, hid_t dxpl, struct bkt_err *err)
 {
-    struct bkt_conv_run r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_conv_asks(dxpl)};
+    struct bkt_value_tree_pass r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_value_tree_asks(dxpl)};
     BKT_PASS(check_slices(c, col, n, err));
     if (dxpl != H5P_DEFAULT &&
         H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
         return bkt_h5err_capture(err, "asking for the memory manager of variable-length data");
-    int rc = bkt_conv_column(&r, c, col, n, dst, c->dst);
+    int rc = bkt_value_tree_column(&r, c, col, n, dst, c->dst);
     if (rc < 0)
         take_back(&r);
     bkt_buf_fini(&r.blocks);
@@ -509,7 +509,7 @@ int bkt_value_column_of(const struct bkt_type *t, const struct bkt_slice *stored
                 "%zu bytes stored for %zu elements of %zu", stored->n, n, t->size);
     if (!t->is_var)
         return BKT_OK;
-    out->slices = *elems = bkt_conv_room(n, sizeof **elems, err);
+    out->slices = *elems = bkt_value_tree_room(n, sizeof **elems, err);
     return *elems ? bkt_value_column_cut(t, &rd, n, *elems, err) : BKT_ENOMEM;
 }
 
@@ -517,10 +517,10 @@ int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t
                        const struct bkt_slice *stored, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
                        struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_conv_fini) struct bkt_conv c;
+    BKT_CLEANUP(bkt_value_tree_fini) struct bkt_value_tree c;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *elems = NULL;
     struct bkt_value_column col;
-    BKT_PASS(bkt_conv_init(&c, t, file_type, mem_type, err));
+    BKT_PASS(bkt_value_tree_init(&c, t, file_type, mem_type, err));
     BKT_PASS(bkt_value_column_of(t, stored, n, &col, &elems, err));
-    return bkt_conv_run(&c, in_file, &col, n, buf, dxpl, err);
+    return bkt_value_tree_apply(&c, in_file, &col, n, buf, dxpl, err);
 }

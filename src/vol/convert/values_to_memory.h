@@ -11,21 +11,21 @@
 #include "base/number_kernels.h"
 #include "vol/convert/convert.h"
 
-enum bkt_conv_kind {
-    BKT_CONV_SKIP,     /* a stored field that the program does not ask for */
-    BKT_CONV_COPY,     /* same bytes on both sides */
-    BKT_CONV_LEAF,     /* H5Tconvert */
-    BKT_CONV_STRING,   /* variable-length string -> char * */
-    BKT_CONV_VLEN,     /* -> hvl_t */
-    BKT_CONV_COMPOUND,
-    BKT_CONV_ARRAY,
-    BKT_CONV_OBJ_REF,  /* -> H5T_STD_REF_OBJ, 8 bytes */
-    BKT_CONV_NEW_REF,  /* -> H5T_STD_REF, H5R_ref_t */
-    BKT_CONV_REG_REF   /* -> H5T_STD_REF_DSETREG, 12 bytes */
+enum bkt_value_tree_kind {
+    BKT_TREE_SKIP,   /* a stored field that the program does not ask for */
+    BKT_TREE_COPY,   /* same bytes on both sides */
+    BKT_TREE_LEAF,   /* H5Tconvert */
+    BKT_TREE_STRING, /* variable-length string -> char * */
+    BKT_TREE_VLEN,   /* -> hvl_t */
+    BKT_TREE_COMPOUND,
+    BKT_TREE_ARRAY,
+    BKT_TREE_OBJ_REF, /* -> H5T_STD_REF_OBJ, 8 bytes */
+    BKT_TREE_NEW_REF, /* -> H5T_STD_REF, H5R_ref_t */
+    BKT_TREE_REG_REF  /* -> H5T_STD_REF_DSETREG, 12 bytes */
 };
 
-struct bkt_conv {
-    enum bkt_conv_kind     kind;
+struct bkt_value_tree {
+    enum bkt_value_tree_kind kind;
     const struct bkt_type *t;        /* the stored type; borrowed */
     size_t src, dst; /* bytes of one packed stored element (0: variable), and of one in memory */
     hid_t                  file, mem; /* LEAF; the tree's own ids */
@@ -35,7 +35,7 @@ struct bkt_conv {
     bool                   store;    /* memory -> stored */
     bool                   partial;  /* leaves some bytes of an element as they were: in memory, or (store)
                                         stored ones */
-    struct bkt_conv       *child;    /* VLEN, ARRAY: one; COMPOUND: one for each stored field */
+    struct bkt_value_tree *child;    /* VLEN, ARRAY: one; COMPOUND: one for each stored field */
     size_t                 n_child;
     bool                   tails;    /* store: strings in it end with a NUL, and bytes behind the NUL
                                         become zeros */
@@ -44,16 +44,16 @@ struct bkt_conv {
 
 /** @p t and @p file_type are borrowed for as long as the tree lives.  BKT_EINVAL: the types don't convert;
  *  the message names them. */
-BKT_NODISCARD int bkt_conv_init(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                                struct bkt_err *err);
+BKT_NODISCARD int bkt_value_tree_init(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type,
+                                      hid_t mem_type, struct bkt_err *err);
 /** A tree of one leaf: HDF5 converts whole elements, of any type without pointers and references.
  *  @param t  stands for @p file_type: opaque, of its size */
-BKT_NODISCARD int bkt_conv_init_whole(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type,
-                                      hid_t mem_type, struct bkt_err *err);
+BKT_NODISCARD int bkt_value_tree_init_whole(struct bkt_value_tree *c, const struct bkt_type *t,
+                                            hid_t file_type, hid_t mem_type, struct bkt_err *err);
 /** The same for writing. */
-BKT_NODISCARD int bkt_conv_init_store(struct bkt_conv *c, const struct bkt_type *t, hid_t file_type,
-                                      hid_t mem_type, struct bkt_err *err);
-void              bkt_conv_fini(struct bkt_conv *c);
+BKT_NODISCARD int bkt_value_tree_init_store(struct bkt_value_tree *c, const struct bkt_type *t,
+                                            hid_t file_type, hid_t mem_type, struct bkt_err *err);
+void bkt_value_tree_fini(struct bkt_value_tree *c);
 
 /** Stored elements: slices of one element each, or packed elements, `stride` bytes apart. */
 struct bkt_value_column {
@@ -65,21 +65,21 @@ struct bkt_value_column {
 /** Convert @p n elements to @p dst, packed.  On failure no memory that was allocated for them remains.
  *  @param in_file  for references
  *  @param dxpl     for H5Tconvert and the memory manager */
-BKT_NODISCARD int bkt_conv_run(const struct bkt_conv *c, struct bkt_vobj *in_file,
-                               const struct bkt_value_column *col, size_t n, void *dst, hid_t dxpl,
-                               struct bkt_err *err);
+BKT_NODISCARD int bkt_value_tree_apply(const struct bkt_value_tree *c, struct bkt_vobj *in_file,
+                                       const struct bkt_value_column *col, size_t n, void *dst, hid_t dxpl,
+                                       struct bkt_err *err);
 
 /** The program's elements -> stored form.
  * @param old     for a partial tree: the n elements as they are stored now; else NULL
  * @param packed  fixed-size types: n packed elements go there;  @p out: types with variable parts (packed
  * is not used) */
-BKT_NODISCARD int bkt_conv_store(const struct bkt_conv *c, struct bkt_vobj *in_file, const void *src,
-                                 size_t n, const struct bkt_value_column *old, void *packed,
-                                 struct bkt_stored *out, hid_t dxpl, struct bkt_err *err);
+BKT_NODISCARD int bkt_value_tree_store(const struct bkt_value_tree *c, struct bkt_vobj *in_file,
+                                       const void *src, size_t n, const struct bkt_value_column *old,
+                                       void *packed, struct bkt_stored *out, hid_t dxpl, struct bkt_err *err);
 
 /** Memory for @p n elements of @p size bytes, zeros, the caller's (free()); NULL: out of memory, in @p
  *  err. */
-void *bkt_conv_room(size_t n, size_t size, struct bkt_err *err);
+void *bkt_value_tree_room(size_t n, size_t size, struct bkt_err *err);
 /** Copy @p n elements of @p size bytes from number @p first on to places that are @p dstride bytes apart. */
 void bkt_value_column_copy(const struct bkt_value_column *col, size_t first, size_t n, size_t size,
                            unsigned char *dst, size_t dstride);
@@ -100,7 +100,7 @@ BKT_NODISCARD int bkt_value_column_cut_field(const struct bkt_type *t, size_t n,
                                              struct bkt_slice *field, struct bkt_err *err);
 
 /** A tree's run over columns of elements, shared by values_to_memory.c and values_from_memory.c. */
-struct bkt_conv_run {
+struct bkt_value_tree_pass {
     struct bkt_vobj *in_file;
     hid_t dxpl;
     struct bkt_err *err;
@@ -115,17 +115,18 @@ struct bkt_conv_run {
 /** Convert a column of elements, in the direction of the tree, to places that are @p dstride bytes apart.
  * Stored elements that are made here have a fixed size; those with variable parts are put together in
  * values_from_memory.c. */
-typedef int bkt_conv_fn(struct bkt_conv_run *r, const struct bkt_conv *c, const struct bkt_value_column *col,
-                        size_t n, unsigned char *dst, size_t dstride);
-bkt_conv_fn bkt_conv_column;
+typedef int bkt_value_tree_fn(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                              const struct bkt_value_column *col, size_t n, unsigned char *dst,
+                              size_t dstride);
+bkt_value_tree_fn bkt_value_tree_column;
 /** The elements of @p n arrays, side by side in a column.
  *  @param total  gets their number
  *  @param owned  NULL before; memory for the column, the caller's (free()), also after a failure */
-BKT_NODISCARD int bkt_conv_array_elements(struct bkt_conv_run *r, const struct bkt_conv *c,
-                                          const struct bkt_value_column *col, size_t n,
-                                          struct bkt_value_column *out, size_t *total, void **owned);
+BKT_NODISCARD int bkt_value_tree_array_elements(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                                                const struct bkt_value_column *col, size_t n,
+                                                struct bkt_value_column *out, size_t *total, void **owned);
 /** The program's references -> stored ids (values_from_memory.c). */
-bkt_conv_fn bkt_conv_put_obj_ref, bkt_conv_put_new_ref;
+bkt_value_tree_fn bkt_value_tree_put_obj_ref, bkt_value_tree_put_new_ref;
 
 /* ---- values_from_memory.c: bytes behind the NUL of strings that end with one ---- */
 /** Whether values of @p t contain such strings of fixed size. */
@@ -138,12 +139,12 @@ bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t
 /* ---- conversion_tree.c ---- */
 /** The step by which numbers of type @p from become numbers of type @p to.  It does exactly the same as @p
  *  fn, HDF5's function for the two (H5Tfind).  False: we have no such step, and HDF5 converts. */
-bool bkt_conv_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
+bool bkt_value_tree_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
 /** The whole tree as a recast (free()); false: it needs HDF5, or more steps than a recast has. */
-bool bkt_conv_recast(const struct bkt_conv *c, struct bkt_recast **out);
+bool bkt_value_tree_recast(const struct bkt_value_tree *c, struct bkt_recast **out);
 /** Whether the program has a callback for values that don't fit (H5Pset_type_conv_cb): then HDF5 converts
  *  everything. */
-bool bkt_conv_asks(hid_t dxpl);
+bool bkt_value_tree_asks(hid_t dxpl);
 
 /* ---- vol/convert/references.c: references that are stored as text (reference_text.h) ---- */
 /** Text -> H5R_ref_t.  *made: false for a null reference, else *out is set. */

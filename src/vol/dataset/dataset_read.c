@@ -35,7 +35,7 @@ struct job {
     bool             transform; /* H5Pset_data_transform */
     bool             unchecked; /* H5Pset_edc_check */
     bool             unwritten; /* never written, and without a fill value: zeros, even after conversion */
-    struct bkt_conv  conv;
+    struct bkt_value_tree conv;
     struct bkt_recast *recast; /* STRAIGHT: NULL: as stored */
     struct bkt_dsel  sel;
     hid_t            iter, back_iter; /* STAGED, not flat: places in memory of the next elements, and of
@@ -44,7 +44,7 @@ struct job {
 
 static void job_fini(struct job *j)
 {
-    bkt_conv_fini(&j->conv);
+    bkt_value_tree_fini(&j->conv);
     free(j->recast);
     bkt_hid_closep(&j->iter);
     bkt_hid_closep(&j->back_iter);
@@ -63,8 +63,8 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
         t->is_var) /* HDF5 checks the content of sequences when it converts them */
         return BKT_OK;
     BKT_PASS(bkt_convert_file_type(j->o, &file_type, err));
-    BKT_PASS(j->o->whole_values ? bkt_conv_init_whole(&j->conv, t, file_type, j->mem_type, err)
-                                : bkt_conv_init(&j->conv, t, file_type, j->mem_type, err));
+    BKT_PASS(j->o->whole_values ? bkt_value_tree_init_whole(&j->conv, t, file_type, j->mem_type, err)
+                                : bkt_value_tree_init(&j->conv, t, file_type, j->mem_type, err));
     if (j->sel.file.n_elems == 0) /* even then the types have to fit */
         return BKT_OK;
     BKT_FAIL_IF(err, !j->buf, BKT_EINVAL, "no buffer given");
@@ -72,11 +72,11 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     j->way = STAGED;
     if (j->transform)
         return BKT_OK;
-    if (j->conv.kind == BKT_CONV_COPY)
+    if (j->conv.kind == BKT_TREE_COPY)
         j->way = STRAIGHT;
-    else if (!bkt_conv_asks(j->dxpl) && bkt_conv_recast(&j->conv, &j->recast))
+    else if (!bkt_value_tree_asks(j->dxpl) && bkt_value_tree_recast(&j->conv, &j->recast))
         j->way = STRAIGHT;
-    else if (j->conv.kind == BKT_CONV_LEAF && !j->conv.partial && j->conv.dst >= j->conv.src && j->sel.flat)
+    else if (j->conv.kind == BKT_TREE_LEAF && !j->conv.partial && j->conv.dst >= j->conv.src && j->sel.flat)
         j->way = IN_PLACE;
     return BKT_OK;
 }
@@ -96,10 +96,10 @@ static int open_iters(struct job *j, struct bkt_err *err)
 }
 
 /* Whether converted elements own memory to be freed: then either all elements are delivered, or none. */
-static bool gives(const struct bkt_conv *c)
+static bool gives(const struct bkt_value_tree *c)
 {
     bool any =
-        !c->src || c->kind == BKT_CONV_STRING || c->kind == BKT_CONV_VLEN || c->kind == BKT_CONV_NEW_REF;
+        !c->src || c->kind == BKT_TREE_STRING || c->kind == BKT_TREE_VLEN || c->kind == BKT_TREE_NEW_REF;
     for (size_t i = 0; !any && i < c->n_child; i++)
         any = gives(&c->child[i]);
     return any;
@@ -124,7 +124,7 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
     BKT_NEED(err, one);
     unsigned char    *to  = one + (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
     struct bkt_value_column col = {.base = one, .stride = j->conv.src, .scratch = true};
-    BKT_PASS(bkt_conv_run(&j->conv, j->o, &col, 1, to, j->dxpl, err));
+    BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, &col, 1, to, j->dxpl, err));
     if (!is_zero(to, j->conv.dst))
         BKT_PASS(bkt_dataset_was_written(j->o, &written, err));
     j->unwritten = !written;
@@ -141,7 +141,7 @@ static int deliver_some(struct job *j, const struct bkt_value_column *col, size_
     }
     if (j->conv.partial)
         BKT_PASS(bkt_dsel_move(j->back_iter, j->buf, packed, n, false, err));
-    BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, packed, j->dxpl, err));
+    BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, col, n, packed, j->dxpl, err));
     if (j->transform)
         BKT_PASS(bkt_dsel_transform(j->dxpl, j->mem_type, packed, n, err));
     return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
@@ -157,7 +157,7 @@ static int deliver(struct job *j, const struct bkt_value_column *col, uint64_t f
             memset(to, 0, n * j->conv.dst);
             return BKT_OK;
         }
-        BKT_PASS(bkt_conv_run(&j->conv, j->o, col, n, to, j->dxpl, err));
+        BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, col, n, to, j->dxpl, err));
         return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
     }
     size_t batch = !j->transform && !gives(&j->conv) && n > BATCH ? BATCH : n, bytes;

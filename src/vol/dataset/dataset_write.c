@@ -26,7 +26,7 @@ struct job {
     const unsigned char *buf;
     size_t               mem_size; /* of one of the program's elements */
     bool                 straight, transform;
-    struct bkt_conv      conv;
+    struct bkt_value_tree conv;
     struct bkt_dsel      sel;
     hid_t                iter;     /* neither straight nor flat: place of the next elements */
 };
@@ -47,7 +47,7 @@ static void staged_fini(struct staged *s)
 
 static void job_fini(struct job *j)
 {
-    bkt_conv_fini(&j->conv);
+    bkt_value_tree_fini(&j->conv);
     bkt_hid_closep(&j->iter);
     bkt_dsel_fini(&j->sel);
 }
@@ -73,12 +73,12 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     BKT_PASS(bkt_convert_file_type(j->o, &j->file_type, err));
     j->mem_size = H5Tget_size(j->mem_type);
     BKT_NEED_H5(err, j->mem_size, "asking for a type's size");
-    BKT_PASS(bkt_conv_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));
+    BKT_PASS(bkt_value_tree_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));
     if (j->sel.file.n_elems == 0) /* even then the types have to fit */
         return BKT_OK;
     BKT_FAIL_IF(err, !j->buf, BKT_EINVAL, "no buffer given");
     j->straight =
-        !j->transform && j->conv.kind == BKT_CONV_COPY && !j->o->obj->dset.type->is_var && !has_tails(j);
+        !j->transform && j->conv.kind == BKT_TREE_COPY && !j->o->obj->dset.type->is_var && !has_tails(j);
     return BKT_OK;
 }
 
@@ -127,7 +127,7 @@ static int with_old(struct job *j, const struct bkt_sel *file, const unsigned ch
     BKT_FAIL_IF(err, size && !now, BKT_ENOMEM, "no memory for %zu elements to convert", n);
     BKT_PASS(bkt_read_datasets(&read, 1, err));
     struct bkt_value_column old = {.slices = size ? NULL : read.slices, .base = now, .stride = size};
-    int rc = bkt_conv_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
+    int rc = bkt_value_tree_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
     bkt_read_fini(&read);
     return rc;
 }
@@ -148,7 +148,7 @@ static int stage(struct job *j, const struct bkt_sel *file, uint64_t first, stru
     if (rc == BKT_OK)
         rc = j->conv.partial
                  ? with_old(j, file, from, s, err)
-                 : bkt_conv_store(&j->conv, j->o, from, n, NULL, s->packed, &s->stored, j->dxpl, err);
+                 : bkt_value_tree_store(&j->conv, j->o, from, n, NULL, s->packed, &s->stored, j->dxpl, err);
     free(ours);
     return rc == BKT_OK && t->is_var ? slice(n, s, err) : rc;
 }

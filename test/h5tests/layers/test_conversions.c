@@ -117,7 +117,7 @@ static void partial(void **state)
     struct part       parts[N];
     struct bkt_buf    stored = {0};
     struct bkt_slice  slices[N];
-    struct bkt_conv   c;
+    struct bkt_value_tree c;
     struct bkt_stored made = {0};
     zoo_fill(full, in, N, 5);
     for (int i = 0; i < N; i++)
@@ -125,10 +125,10 @@ static void partial(void **state)
     ok(bkt_convert_from_type(NULL, full, &t, &err), &err, "type");
     ok(bkt_convert_store(NULL, t, full, full, in, N, NULL, H5P_DEFAULT, &stored, &err), &err, "store");
     cut(t, &stored, slices);
-    ok(bkt_conv_init_store(&c, t, full, mem, &err), &err, "match");
+    ok(bkt_value_tree_init_store(&c, t, full, mem, &err), &err, "match");
     assert_true(c.partial);
     struct bkt_value_column old = {.slices = slices};
-    ok(bkt_conv_store(&c, NULL, parts, N, &old, NULL, &made, H5P_DEFAULT, &err), &err, "store parts");
+    ok(bkt_value_tree_store(&c, NULL, parts, N, &old, NULL, &made, H5P_DEFAULT, &err), &err, "store parts");
     cut(t, &made.bytes, slices);
     struct bkt_slice all = {made.bytes.ptr, made.bytes.len};
     ok(bkt_convert_values(NULL, t, full, &all, N, full, out, H5P_DEFAULT, &err), &err, "read");
@@ -141,7 +141,7 @@ static void partial(void **state)
         memcpy(in + (size_t)i * size + 40, &x, 4);
     }
     assert_true(zoo_same(full, in, out, N));
-    bkt_conv_fini(&c);
+    bkt_value_tree_fini(&c);
     bkt_stored_fini(&made);
     bkt_buf_fini(&stored);
     bkt_type_free(t);

@@ -126,7 +126,7 @@ static void all_pairs(void)
     for (int from = 0; from < 20; from++)
         for (int to = 0; to < 20; to++) {
             struct bkt_recast_step s;
-            bool                   ours = bkt_conv_number(kinds[from].type, kinds[to].type, path(from, to), &s);
+            bool ours = bkt_value_tree_number(kinds[from].type, kinds[to].type, path(from, to), &s);
             CHECK(ours || !expected(from, to), "%s to %s is left to HDF5", kinds[from].name, kinds[to].name);
             if (ours)
                 one_pair(from, to, &s);
@@ -142,10 +142,14 @@ static void not_numbers(void)
     H5Tset_precision(odd, 20);
     H5Tset_fields(half, 31, 24, 7, 0, 23);
     H5T_cdata_t *cdata = NULL;
-    CHECK(!bkt_conv_number(odd, H5T_NATIVE_INT, H5Tfind(odd, H5T_NATIVE_INT, &cdata), &s), "an integer of 20 bits");
-    CHECK(!bkt_conv_number(bits, H5T_NATIVE_B32, H5Tfind(bits, H5T_NATIVE_B32, &cdata), &s), "a bitfield");
-    CHECK(!bkt_conv_number(half, H5T_NATIVE_DOUBLE, H5Tfind(half, H5T_NATIVE_DOUBLE, &cdata), &s), "a float of an odd format");
-    CHECK(!bkt_conv_number(H5T_NATIVE_FLOAT, H5T_NATIVE_LDOUBLE, H5Tfind(H5T_NATIVE_FLOAT, H5T_NATIVE_LDOUBLE, &cdata), &s),
+    CHECK(!bkt_value_tree_number(odd, H5T_NATIVE_INT, H5Tfind(odd, H5T_NATIVE_INT, &cdata), &s),
+          "an integer of 20 bits");
+    CHECK(!bkt_value_tree_number(bits, H5T_NATIVE_B32, H5Tfind(bits, H5T_NATIVE_B32, &cdata), &s),
+          "a bitfield");
+    CHECK(!bkt_value_tree_number(half, H5T_NATIVE_DOUBLE, H5Tfind(half, H5T_NATIVE_DOUBLE, &cdata), &s),
+          "a float of an odd format");
+    CHECK(!bkt_value_tree_number(H5T_NATIVE_FLOAT, H5T_NATIVE_LDOUBLE,
+                                 H5Tfind(H5T_NATIVE_FLOAT, H5T_NATIVE_LDOUBLE, &cdata), &s),
           "long double");
     H5Tclose(odd);
     H5Tclose(bits);
@@ -171,11 +175,13 @@ static herr_t minus(hid_t src, hid_t dst, H5T_cdata_t *cdata, size_t n, size_t s
 static void registered(void)
 {
     struct bkt_recast_step s;
-    CHECK(bkt_conv_number(H5T_NATIVE_USHORT, H5T_NATIVE_SHORT, path(6, 4), &s), "unsigned as signed is ours at first");
+    CHECK(bkt_value_tree_number(H5T_NATIVE_USHORT, H5T_NATIVE_SHORT, path(6, 4), &s),
+          "unsigned as signed is ours at first");
     CHECK(H5Tregister(H5T_PERS_HARD, "minus", H5T_NATIVE_USHORT, H5T_NATIVE_SHORT, minus) >= 0, "H5Tregister");
-    CHECK(!bkt_conv_number(H5T_NATIVE_USHORT, H5T_NATIVE_SHORT, path(6, 4), &s), "a function of the program's is HDF5's to call");
+    CHECK(!bkt_value_tree_number(H5T_NATIVE_USHORT, H5T_NATIVE_SHORT, path(6, 4), &s),
+          "a function of the program's is HDF5's to call");
     CHECK(H5Tunregister(H5T_PERS_HARD, "minus", H5T_NATIVE_USHORT, H5T_NATIVE_SHORT, minus) >= 0, "H5Tunregister");
-    CHECK(bkt_conv_number(H5T_NATIVE_USHORT, H5T_NATIVE_SHORT, path(6, 4), &s), "and ours again");
+    CHECK(bkt_value_tree_number(H5T_NATIVE_USHORT, H5T_NATIVE_SHORT, path(6, 4), &s), "and ours again");
 }
 
 int main(void)
