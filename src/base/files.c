@@ -47,7 +47,7 @@ static int open_plain(const char *path)
     return -1;
 }
 
-int bkt_plain_file_read(const char *path, size_t most, struct bkt_buf *out)
+int bkt_file_read_whole(const char *path, size_t most, struct bkt_buf *out)
 {
     char    part[4096];
     ssize_t n  = 0;

@@ -281,7 +281,7 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
                       : xdg && *xdg ? bkt_buf_addf(&path, "%s/h5bucket/config", xdg)
                                     : bkt_buf_addf(&path, "%s/.config/h5bucket/config", home ? home : "");
     BKT_PASS_MEM(err, rc);
-    rc = bkt_plain_file_read(bkt_buf_str(&path), MAX_FILE, &text);
+    rc = bkt_file_read_whole(bkt_buf_str(&path), MAX_FILE, &text);
     BKT_FAIL_IF(err, rc == BKT_ENOENT && errno == EMEDIUMTYPE, BKT_EINVAL,
                 "%.300s: not a file, so no settings are read from it; name a file in "
                 "H5BUCKET_CONFIG",

@@ -10,14 +10,14 @@
 
 #define MAX_REDIRECTS 5 /* the number that HTTP once recommended (RFC 9110, 15.4); more is a loop */
 
-struct plain {
+struct web_store {
     struct bkt_http http;
     char           *login; /* Authorization; NULL: none */
 };
 
 static int prepare(struct bkt_http *h, struct bkt_http_op *op)
 {
-    const char *login = ((struct plain *)h)->login;
+    const char *login = ((struct web_store *)h)->login;
     if (login && bkt_http_header(op, "Authorization", login) < 0) /* redirects stay on the server */
         return BKT_REQ_FAIL(op->req, BKT_ENOMEM, "out of memory");
     if (op->location)
@@ -62,13 +62,13 @@ static const struct bkt_http_ops http_ops = {.prepare = prepare, .judge = judge}
 
 static void plain_close(struct bkt_store *st)
 {
-    struct plain *p = (struct plain *)st;
+    struct web_store *p = (struct web_store *)st;
     bkt_net_fini(&p->http.net);
     bkt_secret_free(p->login);
     free(p);
 }
 
-static int take_login(struct plain *p, const struct bkt_web_url *own, const struct bkt_settings *set,
+static int take_login(struct web_store *p, const struct bkt_web_url *own, const struct bkt_settings *set,
                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_login_fini) struct bkt_login login = {.token = NULL};
@@ -77,12 +77,15 @@ static int take_login(struct plain *p, const struct bkt_web_url *own, const stru
     return BKT_OK;
 }
 
-static const struct bkt_store_ops plain_ops = {
-    .readonly = true, .pace = bkt_http_pace, .facts = bkt_http_facts, .ahead = bkt_http_ahead,
-    .start = bkt_http_start_object, .close = plain_close};
+static const struct bkt_store_ops web_ops = {.readonly = true,
+                                             .pace = bkt_http_pace,
+                                             .facts = bkt_http_facts,
+                                             .ahead = bkt_http_ahead,
+                                             .start = bkt_http_start_object,
+                                             .close = plain_close};
 
-int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
-                   struct bkt_err *err)
+int bkt_web_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                 struct bkt_err *err)
 {
     size_t host = strcspn(rest, "/");
     BKT_FAIL_IF(err, !host || strpbrk(rest, "?#\\ \r\n\t") || memchr(rest, '@', host), BKT_EINVAL,
@@ -90,11 +93,11 @@ int bkt_plain_open(const char *uri, const char *rest, const struct bkt_settings 
                 BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own = {.port = 0};
     BKT_PASS(bkt_web_url_parse(uri, &own, err));
-    struct plain *p = calloc(1, sizeof *p);
+    struct web_store *p = calloc(1, sizeof *p);
     BKT_NEED(err, p);
     int rc = take_login(p, &own, set, err);
     if (rc == BKT_OK)
-        rc = bkt_http_init(&p->http, &plain_ops, &http_ops, uri, own.origin, set, err);
+        rc = bkt_http_init(&p->http, &web_ops, &http_ops, uri, own.origin, set, err);
     if (rc < 0) {
         bkt_secret_free(p->login);
         free(p);

@@ -252,7 +252,7 @@ static int open_error(const char *path, struct bkt_err *err)
 
 int bkt_cred_read_file(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
-    int rc = bkt_plain_file_read(path, MAX_FILE, out);
+    int rc = bkt_file_read_whole(path, MAX_FILE, out);
     if (rc == BKT_ENOENT)
         return open_error(path, err);
     BKT_FAIL_IF(err, rc == BKT_ERANGE, BKT_EFORMAT, "%.300s is longer than %u bytes", path, MAX_FILE);
