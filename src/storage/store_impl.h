@@ -79,8 +79,8 @@ void bkt_req_batch_wait(struct bkt_req_batch *b, bool help_pool);
 void bkt_req_batch_fini(struct bkt_req_batch *b);
 
 /** Backends' constructors; @p uri is normalised, @p rest is the part after the scheme. */
-int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
-                  struct bkt_err *err);
+int bkt_dir_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                 struct bkt_err *err);
 int bkt_web_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                  struct bkt_err *err);
 int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,

@@ -19,7 +19,7 @@
 
 static const struct bkt_store_kind kinds[] = {
     {"s3://", 5, bkt_s3_open, bkt_s3_shutdown},
-    {"file://", 7, bkt_file_open, NULL},
+    {"file://", 7, bkt_dir_open, NULL},
     {"https://", 8, bkt_web_open, NULL},
     {"http://", 7, bkt_web_open, NULL},
 };

@@ -19,11 +19,11 @@
 
 struct file_job {
     struct bkt_job         job;
-    struct bkt_file_store *st;
+    struct bkt_dir_store *st;
     struct bkt_req        *req;
 };
 
-bool bkt_file_key_ok(const char *key)
+bool bkt_dir_key_ok(const char *key)
 {
     size_t first = strcspn(key, "/");
     if (first == strlen(BKT_FILE_SCRATCH) && strncmp(key, BKT_FILE_SCRATCH, first) == 0)
@@ -38,11 +38,11 @@ void bkt_file_closep(int *fd)
         (void)close(*fd);
 }
 
-int bkt_file_fail(const struct bkt_file_store *st, struct bkt_req *req, const char *what)
+int bkt_dir_fail(const struct bkt_dir_store *st, struct bkt_req *req, const char *what)
 {
     int e = errno;
     if (e == ELOOP && (!st->follow || req->op == BKT_DELETE))
-        return req->rc = bkt_file_say_link(st, bkt_op_name(req->op), req->key, bkt_req_err(req));
+        return req->rc = bkt_dir_say_link(st, bkt_op_name(req->op), req->key, bkt_req_err(req));
     int code = e == ENOENT || e == ENOTDIR || e == ENAMETOOLONG ? BKT_ENOENT
                : e == EACCES || e == EPERM || e == EROFS        ? BKT_EACCES
                : e == ENOMEM                                    ? BKT_ENOMEM
@@ -50,7 +50,7 @@ int bkt_file_fail(const struct bkt_file_store *st, struct bkt_req *req, const ch
     return BKT_REQ_FAIL(req, code, "%s " BKT_REQ_NAME ": %s", what, BKT_REQ_NAMED(req), strerrordesc_np(e));
 }
 
-void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX])
+void bkt_dir_etag(const struct stat *sb, char etag[BKT_ETAG_MAX])
 {
     (void)snprintf(etag, BKT_ETAG_MAX, "\"%llx-%llx-%llx\"", (unsigned long long)sb->st_ino,
                    (unsigned long long)sb->st_size,
@@ -58,9 +58,9 @@ void bkt_file_etag(const struct stat *sb, char etag[BKT_ETAG_MAX])
                        (unsigned long long)sb->st_mtim.tv_nsec);
 }
 
-void bkt_file_describe(struct bkt_req *req, const struct stat *sb)
+void bkt_dir_describe(struct bkt_req *req, const struct stat *sb)
 {
-    bkt_file_etag(sb, req->etag);
+    bkt_dir_etag(sb, req->etag);
     req->size  = (uint64_t)sb->st_size;
     req->mtime = (double)sb->st_mtim.tv_sec + (double)sb->st_mtim.tv_nsec / 1e9;
 }
@@ -83,13 +83,13 @@ static void text_of(uint32_t sum, const struct stat *sb, char text[SUM_TEXT])
 }
 
 /* Note whether the file system has no attributes, so that no further file is asked. */
-static void has_none(struct bkt_file_store *st)
+static void has_none(struct bkt_dir_store *st)
 {
     if (errno == EOPNOTSUPP || errno == ENOSYS)
         atomic_store(&st->no_sums, true);
 }
 
-void bkt_file_sum_set(struct bkt_file_store *st, int fd, uint32_t sum, const struct stat *sb)
+void bkt_dir_sum_set(struct bkt_dir_store *st, int fd, uint32_t sum, const struct stat *sb)
 {
     char text[SUM_TEXT];
     if (atomic_load(&st->no_sums))
@@ -99,7 +99,7 @@ void bkt_file_sum_set(struct bkt_file_store *st, int fd, uint32_t sum, const str
         has_none(st);
 }
 
-static bool sum_get(struct bkt_file_store *st, int fd, const struct stat *sb, uint32_t *sum)
+static bool sum_get(struct bkt_dir_store *st, int fd, const struct stat *sb, uint32_t *sum)
 {
     char text[SUM_TEXT] = "", digits[9] = "", want[SUM_TEXT];
     if (atomic_load(&st->no_sums))
@@ -118,7 +118,7 @@ static bool sum_get(struct bkt_file_store *st, int fd, const struct stat *sb, ui
 /* ---- reading ---- */
 
 /* Read @p len bytes from off+req->n on.  False: the failure is recorded in the request. */
-static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to,
+static bool read_span(const struct bkt_dir_store *st, struct bkt_req *req, int fd, unsigned char *to,
                       uint64_t len)
 {
     for (uint64_t got = 0; got < len;) {
@@ -126,7 +126,7 @@ static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int 
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0) {
-            (void)bkt_file_fail(st, req, "read");
+            (void)bkt_dir_fail(st, req, "read");
             return false;
         }
         if (k == 0) {
@@ -142,7 +142,7 @@ static bool read_span(const struct bkt_file_store *st, struct bkt_req *req, int 
 
 /* Read all bytes in pieces that are still in the processor's cache when they are summed (unless @p sum is
  * NULL) and, without @p to, passed on. */
-static void read_pieces(const struct bkt_file_store *st, struct bkt_req *req, int fd, unsigned char *to,
+static void read_pieces(const struct bkt_dir_store *st, struct bkt_req *req, int fd, unsigned char *to,
                         uint64_t len, uint32_t *sum)
 {
     BKT_CLEANUP(bkt_freep)
@@ -165,7 +165,7 @@ static void read_pieces(const struct bkt_file_store *st, struct bkt_req *req, in
 }
 
 /* Receive the requested bytes.  False: they are not those that were stored. */
-static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, const struct stat *sb,
+static bool receive(struct bkt_dir_store *st, struct bkt_req *req, int fd, const struct stat *sb,
                     uint64_t len, uint32_t *want, uint32_t *have)
 {
     bool sums = req->off == 0 && len == req->size && sum_get(st, fd, sb, want);
@@ -179,15 +179,15 @@ static bool receive(struct bkt_file_store *st, struct bkt_req *req, int fd, cons
 }
 
 /* Read the object.  False: it has to be read again, unless this was the @p last time. */
-static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
+static bool read_once(struct bkt_dir_store *st, struct bkt_req *req, bool last)
 {
     struct stat sb;
     uint64_t    len;
     uint32_t    want, have;
     /* O_NONBLOCK: a FIFO must not block this thread */
-    BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_dir_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &sb) < 0) {
-        (void)bkt_file_fail(st, req, bkt_op_name(req->op));
+        (void)bkt_dir_fail(st, req, bkt_op_name(req->op));
         return true;
     }
     if (!S_ISREG(sb.st_mode)) {
@@ -195,7 +195,7 @@ static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
                            BKT_REQ_NAMED(req));
         return true;
     }
-    bkt_file_describe(req, &sb);
+    bkt_dir_describe(req, &sb);
     if (bkt_req_condition(req, req->etag) < 0 || req->op == BKT_HEAD ||
         bkt_req_span(req, req->size, &len) < 0)
         return true;
@@ -215,7 +215,7 @@ static bool read_once(struct bkt_file_store *st, struct bkt_req *req, bool last)
     return false;
 }
 
-static void read_object(struct bkt_file_store *st, struct bkt_req *req)
+static void read_object(struct bkt_dir_store *st, struct bkt_req *req)
 {
     if (read_once(st, req, false))
         return;
@@ -226,12 +226,15 @@ static void read_object(struct bkt_file_store *st, struct bkt_req *req)
 
 /* ---- the store ---- */
 
-static const char *root_path(const struct bkt_file_store *st) { return st->base.uri + strlen("file://"); }
+static const char *root_path(const struct bkt_dir_store *st)
+{
+    return st->base.uri + strlen("file://");
+}
 
 /* Whether the bucket's folder was deleted.  Nothing can be found or created in it then, though another folder
  * may have its name by now.  The count of links is not enough: some file systems never count a folder's
  * links.  A folder that was only moved is used where it is. */
-static bool root_is_gone(const struct bkt_file_store *st)
+static bool root_is_gone(const struct bkt_dir_store *st)
 {
     struct stat ours = {.st_nlink = 0}, named;
     if (fstat(st->root, &ours) == 0 && ours.st_nlink > 0)
@@ -240,7 +243,7 @@ static bool root_is_gone(const struct bkt_file_store *st)
 }
 
 /* Report a deleted folder as a separate failure: a missing object is often expected. */
-static void say_what_is_gone(struct bkt_file_store *st, struct bkt_req *req)
+static void say_what_is_gone(struct bkt_dir_store *st, struct bkt_req *req)
 {
     if ((req->rc != BKT_ENOENT && req->rc != BKT_EIO) || !root_is_gone(st))
         return;
@@ -252,14 +255,14 @@ static void say_what_is_gone(struct bkt_file_store *st, struct bkt_req *req)
         bkt_op_name(req->op), req->key, root_path(st));
 }
 
-static void perform(struct bkt_file_store *st, struct bkt_req *req)
+static void perform(struct bkt_dir_store *st, struct bkt_req *req)
 {
     if (req->cancel && atomic_load(req->cancel))
         (void)BKT_REQ_FAIL(req, BKT_ECANCEL, "%s %s: cancelled", bkt_op_name(req->op), req->key);
     else if (req->op == BKT_GET || req->op == BKT_HEAD)
         read_object(st, req);
     else
-        bkt_file_write(st, req);
+        bkt_dir_write(st, req);
     say_what_is_gone(st, req);
     bkt_store_finish(&st->base, req);
 }
@@ -267,7 +270,7 @@ static void perform(struct bkt_file_store *st, struct bkt_req *req)
 static void run_job(struct bkt_job *job)
 {
     struct file_job   *j   = (struct file_job *)job;
-    struct bkt_file_store *st  = j->st;
+    struct bkt_dir_store *st = j->st;
     struct bkt_req    *req = j->req;
     free(j);
     perform(st, req);
@@ -275,8 +278,8 @@ static void run_job(struct bkt_job *job)
 
 static void file_start(struct bkt_store *base, struct bkt_req *req)
 {
-    struct bkt_file_store *st = (struct bkt_file_store *)base;
-    if (!bkt_file_key_ok(req->key)) {
+    struct bkt_dir_store *st = (struct bkt_dir_store *)base;
+    if (!bkt_dir_key_ok(req->key)) {
         (void)BKT_REQ_FAIL(req, BKT_EINVAL, "key '%.200s' has an empty, '.', '..' or reserved component",
                            req->key);
         bkt_store_finish(base, req);
@@ -294,8 +297,8 @@ static void file_start(struct bkt_store *base, struct bkt_req *req)
 
 static void file_close(struct bkt_store *base)
 {
-    struct bkt_file_store *st = (struct bkt_file_store *)base;
-    bkt_file_write_fini(st);
+    struct bkt_dir_store *st = (struct bkt_dir_store *)base;
+    bkt_dir_write_fini(st);
     (void)close(st->root);
     free(st);
 }
@@ -303,18 +306,18 @@ static void file_close(struct bkt_store *base)
 /* Check the directory that contains the object, or the one in which its directory would be created. */
 static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err *err)
 {
-    struct bkt_file_store       *st  = (struct bkt_file_store *)base;
+    struct bkt_dir_store *st = (struct bkt_dir_store *)base;
     BKT_CLEANUP(bkt_freep) char *dir = strdup(key);
     BKT_NEED(err, dir);
-    BKT_PASS(bkt_file_check_scratch(st, err));
-    BKT_PASS(bkt_file_check_db(st, key, err));
+    BKT_PASS(bkt_dir_check_scratch(st, err));
+    BKT_PASS(bkt_dir_check_db(st, key, err));
     for (char *slash = strrchr(dir, '/');; slash = strrchr(dir, '/')) {
         *(slash ? slash : dir)              = 0;
-        BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_PATH | O_DIRECTORY);
+        BKT_CLEANUP(bkt_file_closep) int fd = bkt_dir_at(st, dir, O_PATH | O_DIRECTORY);
         if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
             return BKT_OK;
         if (errno == ELOOP && !st->follow)
-            return bkt_file_say_link(st, "PUT", key, err);
+            return bkt_dir_say_link(st, "PUT", key, err);
         BKT_FAIL_IF(err, errno == EACCES || errno == EPERM || errno == EROFS, BKT_EACCES,
                     "%s%s%s can't be written to: %s", base->uri, slash ? "/" : "", dir,
                     strerrordesc_np(errno));
@@ -325,17 +328,14 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
 
 static const struct bkt_store_ops file_ops = {.local = true,
                                               .start = file_start,
-                                              .list = bkt_file_list,
+                                              .list = bkt_dir_list,
                                               .may_put = file_may_put,
-                                              .turn = bkt_file_turn,
-                                              .end_turn = bkt_file_unlock,
-                                              .ahead = bkt_file_ahead,
+                                              .turn = bkt_dir_turn,
+                                              .end_turn = bkt_dir_unlock,
+                                              .ahead = bkt_dir_ahead,
                                               .close = file_close};
-static const struct bkt_store_ops file_ops_readonly = {.local = true,
-                                                       .readonly = true,
-                                                       .start = file_start,
-                                                       .list = bkt_file_list,
-                                                       .close = file_close};
+static const struct bkt_store_ops file_ops_readonly = {
+    .local = true, .readonly = true, .start = file_start, .list = bkt_dir_list, .close = file_close};
 
 /* Writing needs the scratch directory.  Other permissions are checked by writing, which also reports a link
  * that is in the way. */
@@ -346,22 +346,22 @@ static bool may_write(int root)
                    : errno == ELOOP || (errno == ENOENT && faccessat(root, ".", W_OK, AT_EACCESS) == 0);
 }
 
-int bkt_file_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
-                  struct bkt_err *err)
+int bkt_dir_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
+                 struct bkt_err *err)
 {
     BKT_FAIL_IF(err, rest[0] != '/', BKT_EINVAL, "%s: an absolute path is expected, as in file:///dir", uri);
     BKT_CLEANUP(bkt_file_closep) int root = open(rest, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     BKT_FAIL_IF(err, root < 0 && (errno == ENOENT || errno == ENOTDIR), BKT_ENOENT, "%s: no such directory",
                 uri);
     BKT_FAIL_IF(err, root < 0, errno == EACCES ? BKT_EACCES : BKT_EIO, "%s: %s", uri, strerrordesc_np(errno));
-    struct bkt_file_store *st = calloc(1, sizeof *st);
+    struct bkt_dir_store *st = calloc(1, sizeof *st);
     BKT_NEED(err, st);
     int rc = bkt_store_init(&st->base, may_write(root) ? &file_ops : &file_ops_readonly, uri, err);
     if (rc < 0) {
         free(st);
         return rc;
     }
-    bkt_file_write_init(st, set);
+    bkt_dir_write_init(st, set);
     st->max_object = bkt_settings_max_object(set);
     st->follow     = set->links && strcmp(set->links, "follow") == 0;
     st->root       = root;

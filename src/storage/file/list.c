@@ -15,7 +15,7 @@
 #define MAX_DEPTH 64 /* levels of directories; also ends loops of symbolic links, if links are followed */
 
 struct walk {
-    const struct bkt_file_store *st;
+    const struct bkt_dir_store *st;
     const char                  *prefix;
     bool        roll_up;
     bkt_list_each_fn *each;
@@ -61,13 +61,13 @@ static bool open_dir(const struct walk *w, int at, size_t skip, const char *path
         return false;
     memcpy(name, path, n);
     name[n] = 0;
-    *fd     = at < 0          ? bkt_file_at(w->st, name, O_RDONLY | O_DIRECTORY)
-              : w->st->follow ? openat(at, name + skip, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-                              : bkt_beneath_open(at, name + skip, O_RDONLY | O_DIRECTORY, 0);
+    *fd = at < 0          ? bkt_dir_at(w->st, name, O_RDONLY | O_DIRECTORY)
+          : w->st->follow ? openat(at, name + skip, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                          : bkt_beneath_open(at, name + skip, O_RDONLY | O_DIRECTORY, 0);
     if (*fd >= 0)
         return true;
     if (errno == ELOOP && !w->st->follow)
-        *rc = bkt_file_say_link(w->st, "list of", name, w->err);
+        *rc = bkt_dir_say_link(w->st, "list of", name, w->err);
     else if (errno != ENOENT && errno != ENOTDIR)
         *rc = BKT_ERR(w->err, errno == EACCES ? BKT_EACCES : BKT_EIO, "list of %s: %s",
                       *path ? path : "the root", strerrordesc_np(errno));
@@ -102,7 +102,7 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
     if (fstatat(at, name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 ||
         (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
         return BKT_OK; /* deleted meanwhile, or not an object */
-    bkt_file_etag(&sb, etag);
+    bkt_dir_etag(&sb, etag);
     struct bkt_listed e = {path,
                            false,
                            (uint64_t)sb.st_size,
@@ -143,18 +143,18 @@ static int walk(const struct walk *w, int at, size_t skip, const char *dir, int 
     return rc;
 }
 
-int bkt_file_list(struct bkt_store *base, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
-                  struct bkt_err *err)
+int bkt_dir_list(struct bkt_store *base, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
+                 struct bkt_err *err)
 {
     const char *prefix = l->prefixes[0];
-    struct walk w      = {(struct bkt_file_store *)base, prefix, *l->delimiter != 0, each, arg, err};
+    struct walk w = {(struct bkt_dir_store *)base, prefix, *l->delimiter != 0, each, arg, err};
     /* begin in the directory that the prefix names, if it may be a directory */
     const char             *slash = strrchr(prefix, '/');
     BKT_CLEANUP(bkt_freep) char *dir = strndup(prefix, slash ? (size_t)(slash - prefix) + 1 : 0);
     BKT_NEED(err, dir);
     if (slash) {
         dir[slash - prefix] = 0;
-        bool ok             = bkt_file_key_ok(dir);
+        bool ok = bkt_dir_key_ok(dir);
         dir[slash - prefix] = '/';
         if (!ok)
             return BKT_OK; /* no key has this prefix */

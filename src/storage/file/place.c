@@ -12,13 +12,13 @@
 #include "base/os/clock.h"
 #include "storage/file/file_impl.h"
 
-int bkt_file_at(const struct bkt_file_store *st, const char *key, int flags)
+int bkt_dir_at(const struct bkt_dir_store *st, const char *key, int flags)
 {
     return st->follow || !*key ? openat(st->root, *key ? key : ".", flags | O_CLOEXEC)
                                : bkt_beneath_open(st->root, key, flags, 0);
 }
 
-static int parent_by_path(const struct bkt_file_store *st, const char *key, const char **leaf)
+static int parent_by_path(const struct bkt_dir_store *st, const char *key, const char **leaf)
 {
     char        dir[PATH_MAX];
     const char *slash = strrchr(key, '/');
@@ -31,12 +31,12 @@ static int parent_by_path(const struct bkt_file_store *st, const char *key, cons
     return openat(st->root, dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-int bkt_file_holder(const struct bkt_file_store *st, const char *key, bool remove, const char **leaf)
+int bkt_dir_holder(const struct bkt_dir_store *st, const char *key, bool remove, const char **leaf)
 {
     return st->follow && !remove ? parent_by_path(st, key, leaf) : bkt_beneath_parent(st->root, key, leaf);
 }
 
-static int make_by_path(const struct bkt_file_store *st, const char *path, bool *made)
+static int make_by_path(const struct bkt_dir_store *st, const char *path, bool *made)
 {
     char dir[PATH_MAX];
     if (strlen(path) >= sizeof dir) {
@@ -54,14 +54,14 @@ static int make_by_path(const struct bkt_file_store *st, const char *path, bool 
     return 0;
 }
 
-int bkt_file_make_holder(const struct bkt_file_store *st, const char *key, const char **leaf, bool *made)
+int bkt_dir_make_holder(const struct bkt_dir_store *st, const char *key, const char **leaf, bool *made)
 {
     if (!st->follow)
         return bkt_beneath_make_parent(st->root, key, leaf, made);
     return make_by_path(st, key, made) < 0 ? -1 : parent_by_path(st, key, leaf);
 }
 
-int bkt_file_say_link(const struct bkt_file_store *st, const char *what, const char *key, struct bkt_err *err)
+int bkt_dir_say_link(const struct bkt_dir_store *st, const char *what, const char *key, struct bkt_err *err)
 {
     size_t n = bkt_beneath_link(st->root, key);
     BKT_FAIL(err, BKT_EACCES, "%s %s: %s/%.*s is a symbolic link, %s", what, key,
@@ -80,7 +80,7 @@ static bool is_trusted(const struct stat *dir, const struct stat *parent, const 
            dir->st_uid == root->st_uid;
 }
 
-static int refuse(const struct bkt_file_store *st, const char *in, const char *name, unsigned long owner,
+static int refuse(const struct bkt_dir_store *st, const char *in, const char *name, unsigned long owner,
                   struct bkt_err *err)
 {
     const char *root = st->base.uri + strlen("file://");
@@ -93,7 +93,7 @@ static int refuse(const struct bkt_file_store *st, const char *in, const char *n
 
 /* Open one of the scratch directories, in @p at, which is DIR@p in.  -1: the failure is recorded, except
  * ENOENT. */
-static int open_scratch(const struct bkt_file_store *st, int at, const char *in, const char *name, bool make,
+static int open_scratch(const struct bkt_dir_store *st, int at, const char *in, const char *name, bool make,
                         const struct stat *parent, const struct stat *root, struct stat *sb,
                         struct bkt_err *err)
 {
@@ -118,7 +118,7 @@ static int open_scratch(const struct bkt_file_store *st, int at, const char *in,
     return -1;
 }
 
-int bkt_file_scratch(struct bkt_file_store *st, const char *name, bool make, struct bkt_err *err)
+int bkt_dir_scratch(struct bkt_dir_store *st, const char *name, bool make, struct bkt_err *err)
 {
     struct stat root, top, sb;
     if (fstat(st->root, &root) < 0)
@@ -128,19 +128,19 @@ int bkt_file_scratch(struct bkt_file_store *st, const char *name, bool make, str
     return dir < 0 ? -1 : open_scratch(st, dir, "/" BKT_FILE_SCRATCH, name, make, &top, &root, &sb, err);
 }
 
-static bool is_same(struct bkt_file_seen *seen, const struct stat *sb)
+static bool is_same(struct bkt_dir_seen *seen, const struct stat *sb)
 {
     return atomic_load(&seen->ino) == sb->st_ino && atomic_load(&seen->dev) == sb->st_dev;
 }
 
-static void see(struct bkt_file_seen *seen, const struct stat *sb)
+static void see(struct bkt_dir_seen *seen, const struct stat *sb)
 {
     atomic_store(&seen->dev, sb->st_dev);
     atomic_store(&seen->ino, sb->st_ino);
 }
 
-int bkt_file_scratch_again(struct bkt_file_store *st, const char *name, struct bkt_file_seen *seen,
-                           struct bkt_err *err)
+int bkt_dir_scratch_again(struct bkt_dir_store *st, const char *name, struct bkt_dir_seen *seen,
+                          struct bkt_err *err)
 {
     char        path[sizeof BKT_FILE_SCRATCH + 10];
     struct stat sb;
@@ -149,25 +149,25 @@ int bkt_file_scratch_again(struct bkt_file_store *st, const char *name, struct b
     if (dir >= 0 && fstat(dir, &sb) == 0 && is_same(seen, &sb))
         return dir;
     bkt_file_closep(&dir);
-    dir = bkt_file_scratch(st, name, true, err);
+    dir = bkt_dir_scratch(st, name, true, err);
     if (dir >= 0 && fstat(dir, &sb) == 0)
         see(seen, &sb);
     return dir;
 }
 
-int bkt_file_check_scratch(struct bkt_file_store *st, struct bkt_err *err)
+int bkt_dir_check_scratch(struct bkt_dir_store *st, struct bkt_err *err)
 {
     static const char *const names[] = {"tmp", "lock"};
     for (size_t i = 0; i < BKT_COUNT(names); i++) {
         struct bkt_err                   why = {.n = 0};
-        BKT_CLEANUP(bkt_file_closep) int fd  = bkt_file_scratch(st, names[i], false, &why);
+        BKT_CLEANUP(bkt_file_closep) int fd = bkt_dir_scratch(st, names[i], false, &why);
         if (fd < 0 && why.n)
             return bkt_err_copy(err, why.code, &why);
     }
     return BKT_OK;
 }
 
-int bkt_file_check_db(struct bkt_file_store *st, const char *key, struct bkt_err *err)
+int bkt_dir_check_db(struct bkt_dir_store *st, const char *key, struct bkt_err *err)
 {
     struct stat root, db;
     if (strncmp(key, "db/", 3) != 0 || fstatat(st->root, "db", &db, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -195,12 +195,12 @@ int bkt_file_check_db(struct bkt_file_store *st, const char *key, struct bkt_err
 #define LOCK_PAUSE_MOST_NS 2000000
 
 /* Open a lock file.  A folder that another process deletes at this moment is created again. */
-static int open_lock(struct bkt_file_store *st, const char *path, struct bkt_err *err)
+static int open_lock(struct bkt_dir_store *st, const char *path, struct bkt_err *err)
 {
     struct stat sb;
     int         fd = -1;
     for (int i = 0; i < 2 && fd < 0; i++) {
-        BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch_again(st, "lock", &st->lock, err);
+        BKT_CLEANUP(bkt_file_closep) int dir = bkt_dir_scratch_again(st, "lock", &st->lock, err);
         fd = dir < 0 ? -1 : bkt_beneath_open(dir, path + strlen(LOCKS), O_RDWR | O_CREAT, 0666);
         if (dir >= 0 && fd < 0 && errno == ELOOP)
             (void)BKT_ERR(err, BKT_EACCES,
@@ -219,7 +219,7 @@ static int open_lock(struct bkt_file_store *st, const char *path, struct bkt_err
 }
 
 /* close() alone is not enough: a process forked meanwhile also has the descriptor, for as long as it runs. */
-void bkt_file_unlock(int fd)
+void bkt_dir_unlock(int fd)
 {
     if (fd < 0)
         return;
@@ -237,7 +237,7 @@ static struct timespec turn_taken(int fd)
 
 /* A stopped holder of a key's lock cannot be passed over: it may go on any time, with the state that it has
  * read. */
-static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd, const char *name)
+static bool wait_for_lock(struct bkt_dir_store *st, struct bkt_req *req, int fd, const char *name)
 {
     struct timespec pause  = {0, LOCK_PAUSE_NS};
     bool            waited = false;
@@ -246,7 +246,7 @@ static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd
         if (errno == EINTR)
             continue;
         if (errno != EWOULDBLOCK) {
-            (void)bkt_file_fail(st, req, "lock of");
+            (void)bkt_dir_fail(st, req, "lock of");
             return false;
         }
         begun  = waited ? begun : bkt_seconds_now();
@@ -265,15 +265,15 @@ static bool wait_for_lock(struct bkt_file_store *st, struct bkt_req *req, int fd
     return true;
 }
 
-int bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req)
+int bkt_dir_lock(struct bkt_dir_store *st, struct bkt_req *req)
 {
     char           name[64];
     struct bkt_err why = {.n = 0};
-    (void)snprintf(name, sizeof name, LOCKS "%02x", bkt_file_hash(req->key) % N_LOCKS);
+    (void)snprintf(name, sizeof name, LOCKS "%02x", bkt_dir_hash(req->key) % N_LOCKS);
     int fd = open_lock(st, name, &why);
     if (fd < 0) {
         (void)(why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why))
-                     : bkt_file_fail(st, req, "lock of"));
+                     : bkt_dir_fail(st, req, "lock of"));
         return -1;
     }
     if (wait_for_lock(st, req, fd, name))
@@ -285,11 +285,11 @@ int bkt_file_lock(struct bkt_file_store *st, struct bkt_req *req)
 /* The wait is limited: a stopped holder must not stop the others, and a writer without a turn is correct,
  * too.  But as long as the turn changes hands, waiting is best: a writer without a turn only loses its race
  * and does its work again. */
-int bkt_file_turn(struct bkt_store *base, const char *key)
+int bkt_dir_turn(struct bkt_store *base, const char *key)
 {
     char name[64];
-    (void)snprintf(name, sizeof name, LOCKS "t%02x", bkt_file_hash(key) % N_LOCKS);
-    int             fd    = open_lock((struct bkt_file_store *)base, name, NULL);
+    (void)snprintf(name, sizeof name, LOCKS "t%02x", bkt_dir_hash(key) % N_LOCKS);
+    int fd = open_lock((struct bkt_dir_store *)base, name, NULL);
     struct timespec pause = {0, TURN_PAUSE_NS}, taken = {0, 0};
     time_t          begun = bkt_seconds_now(), since = begun;
     while (fd >= 0 && bkt_seconds_now() - since <= TURN_PATIENCE && bkt_seconds_now() - begun <= TURN_MOST) {

@@ -22,7 +22,7 @@
 #define AHEAD_UNKNOWN INT64_MIN
 #define TEMP_NAME     48
 
-void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *set)
+void bkt_dir_write_init(struct bkt_dir_store *st, const struct bkt_settings *set)
 {
     st->fsync       = set->fsync;
     st->deadline_ms = set->deadline_ms;
@@ -33,14 +33,14 @@ void bkt_file_write_init(struct bkt_file_store *st, const struct bkt_settings *s
     st->sync_generation = bkt_fork_generation();
 }
 
-void bkt_file_write_fini(struct bkt_file_store *st)
+void bkt_dir_write_fini(struct bkt_dir_store *st)
 {
     bkt_forkguard_remove(&st->sync_guard);
     (void)pthread_cond_destroy(&st->synced);
     (void)pthread_mutex_destroy(&st->sync_lock);
 }
 
-unsigned bkt_file_hash(const char *s)
+unsigned bkt_dir_hash(const char *s)
 {
     unsigned h = 2166136261U;
     for (; *s; s++)
@@ -77,7 +77,7 @@ static int make_temp(int dir, const char *name)
 
 /* [F6]: create a file and compare its time with the local clock.  If the scratch directories do not exist,
  * they are not created: a program that only reads leaves no directories behind. */
-static bool find_ahead(struct bkt_file_store *st, int64_t *ahead)
+static bool find_ahead(struct bkt_dir_store *st, int64_t *ahead)
 {
     *ahead = atomic_load(&st->ahead);
     if (*ahead != AHEAD_UNKNOWN)
@@ -85,7 +85,7 @@ static bool find_ahead(struct bkt_file_store *st, int64_t *ahead)
     char        name[TEMP_NAME];
     struct stat sb;
     temp_name(name);
-    BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "tmp", false, NULL);
+    BKT_CLEANUP(bkt_file_closep) int dir = bkt_dir_scratch(st, "tmp", false, NULL);
     BKT_CLEANUP(bkt_file_closep) int fd  = dir < 0 ? -1 : make_temp(dir, name);
     if (fd < 0)
         return false;
@@ -98,10 +98,10 @@ static bool find_ahead(struct bkt_file_store *st, int64_t *ahead)
     return true;
 }
 
-int64_t bkt_file_ahead(struct bkt_store *base)
+int64_t bkt_dir_ahead(struct bkt_store *base)
 {
     int64_t ahead;
-    return find_ahead((struct bkt_file_store *)base, &ahead) ? ahead : 0;
+    return find_ahead((struct bkt_dir_store *)base, &ahead) ? ahead : 0;
 }
 
 /* ---- [F5] ----
@@ -119,9 +119,9 @@ int64_t bkt_file_ahead(struct bkt_store *base)
                      synchronised each time */
 
 /* Synchronise one directory.  ENOENT: it has been removed. */
-static int sync_one(struct bkt_file_store *st, const char *dir)
+static int sync_one(struct bkt_dir_store *st, const char *dir)
 {
-    BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_RDONLY | O_DIRECTORY);
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_dir_at(st, dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return errno;
     return fsync(fd) < 0 && errno != EINVAL /* EINVAL: the file system does not support it */ ? errno : 0;
@@ -129,9 +129,9 @@ static int sync_one(struct bkt_file_store *st, const char *dir)
 
 /* Make sure that the names in @p dir survive a power cut.  Threads that want the same directory share the
  * work: one round serves all threads that came before it began. */
-static int sync_dir(struct bkt_file_store *st, const char *dir)
+static int sync_dir(struct bkt_dir_store *st, const char *dir)
 {
-    struct bkt_file_sync *s = &st->syncs[bkt_file_hash(dir) % BKT_FILE_SYNCS];
+    struct bkt_dir_sync *s = &st->syncs[bkt_dir_hash(dir) % BKT_FILE_SYNCS];
     (void)pthread_mutex_lock(&st->sync_lock);
     if (st->sync_generation !=
         bkt_fork_generation()) { /* the threads that synchronise stayed with the parent */
@@ -171,10 +171,10 @@ static int sync_dir(struct bkt_file_store *st, const char *dir)
 /* ---- directories whose names are on disk ---- */
 
 /* A number that distinguishes a directory from all others, also later ones; 0: not available. */
-static uint64_t identity(struct bkt_file_store *st, const char *dir)
+static uint64_t identity(struct bkt_dir_store *st, const char *dir)
 {
     struct statx                     x;
-    BKT_CLEANUP(bkt_file_closep) int fd = bkt_file_at(st, dir, O_PATH | O_DIRECTORY);
+    BKT_CLEANUP(bkt_file_closep) int fd = bkt_dir_at(st, dir, O_PATH | O_DIRECTORY);
     if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &x) < 0 ||
         !(x.stx_mask & STATX_BTIME))
         return 0;
@@ -188,12 +188,12 @@ static uint64_t identity(struct bkt_file_store *st, const char *dir)
     return h ? h : 1;
 }
 
-static atomic_uint_least64_t *place_of(struct bkt_file_store *st, uint64_t id)
+static atomic_uint_least64_t *place_of(struct bkt_dir_store *st, uint64_t id)
 {
     return &st->named[id % BKT_FILE_NAMED];
 }
 
-static int sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_dirs)
+static int sync_path(struct bkt_dir_store *st, struct bkt_req *req, bool new_dirs)
 {
     char     dir[PATH_MAX];
     uint64_t seen[LEVELS];
@@ -217,7 +217,7 @@ static int sync_path(struct bkt_file_store *st, struct bkt_req *req, bool new_di
         for (size_t i = 0; i < n; i++)
             atomic_store(place_of(st, seen[i]), seen[i]);
     errno = error;
-    return error ? bkt_file_fail(st, req, "fsync of the directory of") : BKT_OK;
+    return error ? bkt_dir_fail(st, req, "fsync of the directory of") : BKT_OK;
 }
 
 /* ---- PUT ---- */
@@ -230,13 +230,13 @@ static int try_close(int fd)
     return copy < 0 ? -1 : close(copy);
 }
 
-static int open_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp *t)
+static int open_temp(struct bkt_dir_store *st, struct bkt_req *req, struct temp *t)
 {
     struct bkt_err why = {.n = 0};
     temp_name(t->name);
     for (int i = 0; i < 2 && t->fd < 0; i++) { /* again, if the directory was removed at this moment */
         bkt_file_closep(&t->dir);
-        t->dir = bkt_file_scratch_again(st, "tmp", &st->tmp, &why);
+        t->dir = bkt_dir_scratch_again(st, "tmp", &st->tmp, &why);
         t->fd  = t->dir < 0 ? -1 : make_temp(t->dir, t->name);
         if (t->fd < 0 && errno != ENOENT)
             break;
@@ -244,7 +244,7 @@ static int open_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp
     if (t->fd >= 0)
         return BKT_OK;
     return why.n ? (req->rc = bkt_err_copy(bkt_req_err(req), why.code, &why))
-                 : bkt_file_fail(st, req, "temporary file for");
+                 : bkt_dir_fail(st, req, "temporary file for");
 }
 
 static void drop_temp(const struct temp *t)
@@ -259,7 +259,7 @@ static void temp_fini(struct temp *t)
     bkt_file_closep(&t->dir);
 }
 
-static int write_temp(struct bkt_file_store *st, struct bkt_req *req, struct temp *t)
+static int write_temp(struct bkt_dir_store *st, struct bkt_req *req, struct temp *t)
 {
     BKT_PASS(open_temp(st, req, t));
     const int fd = t->fd;
@@ -268,7 +268,7 @@ static int write_temp(struct bkt_file_store *st, struct bkt_req *req, struct tem
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            return bkt_file_fail(st, req, "write");
+            return bkt_dir_fail(st, req, "write");
         done += (size_t)k;
     }
     /* The kernel's file times tick in milliseconds; the ETag needs a time that no two versions share. */
@@ -277,11 +277,11 @@ static int write_temp(struct bkt_file_store *st, struct bkt_req *req, struct tem
     (void)clock_gettime(CLOCK_REALTIME, &now[1]);
     now[0] = now[1];
     if (futimens(fd, now) < 0 || fstat(fd, &sb) < 0)
-        return bkt_file_fail(st, req, "write");
-    bkt_file_sum_set(st, fd, t->sum, &sb);
+        return bkt_dir_fail(st, req, "write");
+    bkt_dir_sum_set(st, fd, t->sum, &sb);
     if ((st->fsync ? fsync(fd) : try_close(fd)) < 0 || fstat(fd, &sb) < 0)
-        return bkt_file_fail(st, req, "write");
-    bkt_file_describe(req, &sb);
+        return bkt_dir_fail(st, req, "write");
+    bkt_dir_describe(req, &sb);
     return BKT_OK;
 }
 
@@ -291,7 +291,7 @@ static bool later(const struct timespec *a, const struct timespec *b)
 }
 
 /* [F4]; the key is locked */
-static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const struct temp *f,
+static int make_newer(struct bkt_dir_store *st, struct bkt_req *req, const struct temp *f,
                       const struct stat *old)
 {
     static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; larger steps for file systems
@@ -300,10 +300,10 @@ static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const stru
     for (size_t i = 0; i <= BKT_COUNT(steps); i++) {
         if (fstat(f->fd, &sb) < 0)
             break;
-        bkt_file_describe(req, &sb);
+        bkt_dir_describe(req, &sb);
         if (later(&sb.st_mtim, &old->st_mtim)) {
             if (i)
-                bkt_file_sum_set(st, f->fd, f->sum, &sb);
+                bkt_dir_sum_set(st, f->fd, f->sum, &sb);
             return BKT_OK;
         }
         struct timespec t[2];
@@ -318,7 +318,7 @@ static int make_newer(struct bkt_file_store *st, struct bkt_req *req, const stru
         if (futimens(f->fd, t) < 0)
             break;
     }
-    return bkt_file_fail(st, req, "file time of");
+    return bkt_dir_fail(st, req, "file time of");
 }
 
 /* The place of an object, existing or not: its directory, open, and its name in there.  -1: the directory
@@ -348,23 +348,23 @@ static int rename_new(const struct temp *t, const struct spot *to)
 }
 
 /* Only a refusal needs memory for its error. */
-static int check_db(struct bkt_file_store *st, struct bkt_req *req)
+static int check_db(struct bkt_dir_store *st, struct bkt_req *req)
 {
-    if (bkt_file_check_db(st, req->key, NULL) == BKT_OK)
+    if (bkt_dir_check_db(st, req->key, NULL) == BKT_OK)
         return BKT_OK;
-    return bkt_file_check_db(st, req->key, bkt_req_err(req));
+    return bkt_dir_check_db(st, req->key, bkt_req_err(req));
 }
 
 /* Rename the temporary file to the object's name.  The directory is created if needed, and created again if a
  * DELETE removes it at this moment. */
-static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, struct spot *to,
+static int publish(struct bkt_dir_store *st, struct bkt_req *req, const struct temp *t, struct spot *to,
                    bool *new_dirs)
 {
     bool only_new = req->if_none_match && strcmp(req->if_none_match, "*") == 0;
     int  rc       = -1;
     for (int i = 0; rc < 0 && i < WRITE_TRIES; i++) {
         if (to->dir < 0)
-            to->dir = bkt_file_make_holder(st, req->key, &to->leaf, new_dirs);
+            to->dir = bkt_dir_make_holder(st, req->key, &to->leaf, new_dirs);
         if (to->dir >= 0 && (req->rc = check_db(st, req)) < 0)
             return req->rc;
         rc = to->dir < 0 ? -1 : only_new ? rename_new(t, to) : renameat(t->dir, t->name, to->dir, to->leaf);
@@ -380,7 +380,7 @@ static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct 
     if (errno == EXDEV)
         return BKT_REQ_FAIL(req, BKT_EIO, "PUT %s: it is on another file system than the bucket's directory",
                             req->key);
-    if (bkt_file_fail(st, req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; this is not a
+    if (bkt_dir_fail(st, req, "PUT") == BKT_ENOENT) /* ENOTDIR: part of the key names a file; this is not a
                                                         missing object */
         req->rc = BKT_EIO;
     return req->rc;
@@ -388,7 +388,7 @@ static int publish(struct bkt_file_store *st, struct bkt_req *req, const struct 
 
 /* Whether a temporary file is abandoned.  Its mtime is compared with the local clock, its ctime with the file
  * system's. */
-static bool is_stale(struct bkt_file_store *st, const struct stat *sb)
+static bool is_stale(struct bkt_dir_store *st, const struct stat *sb)
 {
     int64_t now = (int64_t)time(NULL), ahead;
     return sb->st_mtim.tv_sec < now - STALE && find_ahead(st, &ahead) &&
@@ -396,11 +396,11 @@ static bool is_stale(struct bkt_file_store *st, const struct stat *sb)
 }
 
 /* Remove temporary files that killed writers left behind; once, when this store first writes. */
-static void sweep(struct bkt_file_store *st)
+static void sweep(struct bkt_dir_store *st)
 {
     if (atomic_exchange(&st->swept, true))
         return;
-    BKT_CLEANUP(bkt_file_closep) int dir = bkt_file_scratch(st, "tmp", false, NULL);
+    BKT_CLEANUP(bkt_file_closep) int dir = bkt_dir_scratch(st, "tmp", false, NULL);
     int fd = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR                             *d   = fd < 0 ? NULL : fdopendir(fd);
     if (!d) {
@@ -419,31 +419,31 @@ static void sweep(struct bkt_file_store *st)
 
 /* Get the present object, if there is one.  False with req->rc set: a link is in its place, or on the way to
  * it. */
-static bool current(struct bkt_file_store *st, struct bkt_req *req, const struct spot *at, struct stat *sb,
+static bool current(struct bkt_dir_store *st, struct bkt_req *req, const struct spot *at, struct stat *sb,
                     char etag[BKT_ETAG_MAX])
 {
     bool follow = st->follow && req->op != BKT_DELETE;
     if (at->dir < 0 || fstatat(at->dir, at->leaf, sb, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     if (S_ISLNK(sb->st_mode) && req->op == BKT_PUT)
-        req->rc = bkt_file_say_link(st, "PUT", req->key, bkt_req_err(req));
+        req->rc = bkt_dir_say_link(st, "PUT", req->key, bkt_req_err(req));
     if (!S_ISREG(sb->st_mode))
         return false;
-    bkt_file_etag(sb, etag);
+    bkt_dir_etag(sb, etag);
     return true;
 }
 
 /* Find the object's place.  False: the request has failed.  A missing directory is not a failure. */
-static bool find_spot(struct bkt_file_store *st, struct bkt_req *req, struct spot *at)
+static bool find_spot(struct bkt_dir_store *st, struct bkt_req *req, struct spot *at)
 {
-    at->dir = bkt_file_holder(st, req->key, req->op == BKT_DELETE, &at->leaf);
+    at->dir = bkt_dir_holder(st, req->key, req->op == BKT_DELETE, &at->leaf);
     if (at->dir >= 0 || errno == ENOENT || errno == ENOTDIR) /* a PUT reports which part is a file */
         return true;
-    (void)bkt_file_fail(st, req, bkt_op_name(req->op));
+    (void)bkt_dir_fail(st, req, bkt_op_name(req->op));
     return false;
 }
 
-static void put_locked(struct bkt_file_store *st, struct bkt_req *req, const struct temp *t, bool *new_dirs)
+static void put_locked(struct bkt_dir_store *st, struct bkt_req *req, const struct temp *t, bool *new_dirs)
 {
     char                           etag[BKT_ETAG_MAX];
     struct stat                    old;
@@ -455,17 +455,17 @@ static void put_locked(struct bkt_file_store *st, struct bkt_req *req, const str
            (exists && make_newer(st, req, t, &old) < 0) || publish(st, req, t, &to, new_dirs) < 0);
 }
 
-static void put_object(struct bkt_file_store *st, struct bkt_req *req)
+static void put_object(struct bkt_dir_store *st, struct bkt_req *req)
 {
     BKT_CLEANUP(temp_fini)
     struct temp t = {.dir = -1, .fd = -1, .sum = bkt_crc32c(0, req->put, req->put_len)};
     bool                               new_dirs = false;
     sweep(st);
     if (write_temp(st, req, &t) == BKT_OK) {
-        int lock = bkt_file_lock(st, req);
+        int lock = bkt_dir_lock(st, req);
         if (lock >= 0)
             put_locked(st, req, &t, &new_dirs);
-        bkt_file_unlock(lock);
+        bkt_dir_unlock(lock);
     }
     if (req->rc < 0) {
         drop_temp(&t);
@@ -482,7 +482,7 @@ static bool below_db(const char *key) { return strncmp(key, "db/", 3) == 0; }
 
 /* Remove an object's own directory with the last object in it, as S3 has no directories.  Below db/ all
  * directories belong to the schema.  Elsewhere the directories further up may be the user's. */
-static void prune(struct bkt_file_store *st, const char *key)
+static void prune(struct bkt_dir_store *st, const char *key)
 {
     char dir[PATH_MAX];
     bool all = below_db(key);
@@ -490,21 +490,24 @@ static void prune(struct bkt_file_store *st, const char *key)
     for (char *slash = strrchr(dir, '/'); slash; slash = strrchr(dir, '/')) {
         BKT_CLEANUP(spot_fini) struct spot at = {-1, NULL};
         *slash                                = 0;
-        if (strcmp(dir, "db") == 0 || (at.dir = bkt_file_holder(st, dir, true, &at.leaf)) < 0 ||
+        if (strcmp(dir, "db") == 0 || (at.dir = bkt_dir_holder(st, dir, true, &at.leaf)) < 0 ||
             unlinkat(at.dir, at.leaf, AT_REMOVEDIR) < 0 || !all)
             return;
     }
 }
 
-static void unlockp(int *fd) { bkt_file_unlock(*fd); }
+static void unlockp(int *fd)
+{
+    bkt_dir_unlock(*fd);
+}
 
 /* A link in an object's place is removed itself; its target stays. */
-static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
+static void delete_object(struct bkt_dir_store *st, struct bkt_req *req)
 {
     struct stat                        old;
     char                               etag[BKT_ETAG_MAX];
     BKT_CLEANUP(spot_fini) struct spot at   = {-1, NULL};
-    BKT_CLEANUP(unlockp) int           lock = bkt_file_lock(st, req);
+    BKT_CLEANUP(unlockp) int lock = bkt_dir_lock(st, req);
     if (lock < 0 || !find_spot(st, req, &at))
         return;
     if (bkt_req_condition(req, current(st, req, &at, &old, etag) ? etag : NULL) < 0 || at.dir < 0)
@@ -514,11 +517,11 @@ static void delete_object(struct bkt_file_store *st, struct bkt_req *req)
         if (st->fsync && !below_db(req->key))
             (void)sync_path(st, req, false);
     } else if (errno != ENOENT && errno != ENOTDIR) {
-        (void)bkt_file_fail(st, req, "DELETE");
+        (void)bkt_dir_fail(st, req, "DELETE");
     }
 }
 
-void bkt_file_write(struct bkt_file_store *st, struct bkt_req *req)
+void bkt_dir_write(struct bkt_dir_store *st, struct bkt_req *req)
 {
     if (req->op == BKT_PUT)
         put_object(st, req);
