@@ -323,16 +323,19 @@ static int make_newer(struct bkt_dir_store *st, struct bkt_req *req, const struc
 
 /* The place of an object, existing or not: its directory, open, and its name in there.  -1: the directory
  * does not exist. */
-struct spot {
+struct object_place {
     int         dir;
     const char *leaf;
 };
 
-static void spot_fini(struct spot *s) { bkt_file_closep(&s->dir); }
+static void object_place_fini(struct object_place *s)
+{
+    bkt_file_closep(&s->dir);
+}
 
 /* Rename the temporary file without replacing an object, not even one that another program puts there
  * meanwhile. */
-static int rename_new(const struct temp *t, const struct spot *to)
+static int rename_new(const struct temp *t, const struct object_place *to)
 {
     if (renameat2(t->dir, t->name, to->dir, to->leaf, RENAME_NOREPLACE) == 0)
         return 0;
@@ -357,8 +360,8 @@ static int check_db(struct bkt_dir_store *st, struct bkt_req *req)
 
 /* Rename the temporary file to the object's name.  The directory is created if needed, and created again if a
  * DELETE removes it at this moment. */
-static int publish(struct bkt_dir_store *st, struct bkt_req *req, const struct temp *t, struct spot *to,
-                   bool *new_dirs)
+static int publish(struct bkt_dir_store *st, struct bkt_req *req, const struct temp *t,
+                   struct object_place *to, bool *new_dirs)
 {
     bool only_new = req->if_none_match && strcmp(req->if_none_match, "*") == 0;
     int  rc       = -1;
@@ -419,8 +422,8 @@ static void sweep(struct bkt_dir_store *st)
 
 /* Get the present object, if there is one.  False with req->rc set: a link is in its place, or on the way to
  * it. */
-static bool current(struct bkt_dir_store *st, struct bkt_req *req, const struct spot *at, struct stat *sb,
-                    char etag[BKT_ETAG_MAX])
+static bool current(struct bkt_dir_store *st, struct bkt_req *req, const struct object_place *at,
+                    struct stat *sb, char etag[BKT_ETAG_MAX])
 {
     bool follow = st->follow && req->op != BKT_DELETE;
     if (at->dir < 0 || fstatat(at->dir, at->leaf, sb, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
@@ -434,7 +437,7 @@ static bool current(struct bkt_dir_store *st, struct bkt_req *req, const struct 
 }
 
 /* Find the object's place.  False: the request has failed.  A missing directory is not a failure. */
-static bool find_spot(struct bkt_dir_store *st, struct bkt_req *req, struct spot *at)
+static bool find_place(struct bkt_dir_store *st, struct bkt_req *req, struct object_place *at)
 {
     at->dir = bkt_dir_holder(st, req->key, req->op == BKT_DELETE, &at->leaf);
     if (at->dir >= 0 || errno == ENOENT || errno == ENOTDIR) /* a PUT reports which part is a file */
@@ -447,8 +450,8 @@ static void put_locked(struct bkt_dir_store *st, struct bkt_req *req, const stru
 {
     char                           etag[BKT_ETAG_MAX];
     struct stat                    old;
-    BKT_CLEANUP(spot_fini) struct spot to = {-1, NULL};
-    if (!find_spot(st, req, &to))
+    BKT_CLEANUP(object_place_fini) struct object_place to = {-1, NULL};
+    if (!find_place(st, req, &to))
         return;
     bool exists = current(st, req, &to, &old, etag);
     (void)(req->rc < 0 || bkt_req_condition(req, exists ? etag : NULL) < 0 ||
@@ -488,7 +491,7 @@ static void prune(struct bkt_dir_store *st, const char *key)
     bool all = below_db(key);
     (void)snprintf(dir, sizeof dir, "%s", key);
     for (char *slash = strrchr(dir, '/'); slash; slash = strrchr(dir, '/')) {
-        BKT_CLEANUP(spot_fini) struct spot at = {-1, NULL};
+        BKT_CLEANUP(object_place_fini) struct object_place at = {-1, NULL};
         *slash                                = 0;
         if (strcmp(dir, "db") == 0 || (at.dir = bkt_dir_holder(st, dir, true, &at.leaf)) < 0 ||
             unlinkat(at.dir, at.leaf, AT_REMOVEDIR) < 0 || !all)
@@ -506,9 +509,9 @@ static void delete_object(struct bkt_dir_store *st, struct bkt_req *req)
 {
     struct stat                        old;
     char                               etag[BKT_ETAG_MAX];
-    BKT_CLEANUP(spot_fini) struct spot at   = {-1, NULL};
+    BKT_CLEANUP(object_place_fini) struct object_place at = {-1, NULL};
     BKT_CLEANUP(unlockp) int lock = bkt_dir_lock(st, req);
-    if (lock < 0 || !find_spot(st, req, &at))
+    if (lock < 0 || !find_place(st, req, &at))
         return;
     if (bkt_req_condition(req, current(st, req, &at, &old, etag) ? etag : NULL) < 0 || at.dir < 0)
         return; /* as in S3, deleting a missing object succeeds */

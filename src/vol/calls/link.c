@@ -25,13 +25,13 @@ static int new_group(hid_t gcpl, struct bkt_object **out, struct bkt_err *err)
 static int group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl,
                         struct bkt_vobj **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     struct bkt_object *o = NULL;
-    BKT_PASS(bkt_spot_find(at, name, lcpl, gapl, gcpl, "creating a group", &s, err));
+    BKT_PASS(bkt_new_link_find(at, name, lcpl, gapl, gcpl, "creating a group", &s, err));
     if (s.group && s.group->ops != at->ops)
         return s.group->ops->group->create(s.group, s.name, lcpl, gcpl, gapl, out, err);
     BKT_PASS(new_group(gcpl, &o, err));
-    return bkt_spot_put(&s, at, o, out, err);
+    return bkt_new_link_put(&s, at, o, out, err);
 }
 
 static int get_gcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
@@ -203,21 +203,21 @@ static int link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err
 
 /* ---- creating ---- */
 
-static int put_or_free(struct bkt_spot *s, struct bkt_link *l, int rc, struct bkt_err *err)
+static int put_or_free(struct bkt_new_link *s, struct bkt_link *l, int rc, struct bkt_err *err)
 {
     if (rc == BKT_OK)
-        return bkt_spot_link(s, l, err);
+        return bkt_new_link_link(s, l, err);
     bkt_link_fini(l);
     return rc;
 }
 
-static int put(struct bkt_spot *to, struct bkt_link *l, hid_t lcpl, struct bkt_err *err)
+static int put(struct bkt_new_link *to, struct bkt_link *l, hid_t lcpl, struct bkt_err *err)
 {
     (void)lcpl;
-    return bkt_spot_link(to, l, err);
+    return bkt_new_link_link(to, l, err);
 }
 
-static int create(struct bkt_spot *s, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err)
+static int create(struct bkt_new_link *s, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err)
 {
     struct bkt_link l = {.name = NULL};
     (void)lcpl;
@@ -232,11 +232,11 @@ static int other_file(struct bkt_err *err)
     BKT_FAIL(err, BKT_EINVAL, "a hard link can't lead from one file into another");
 }
 
-static int hard(struct bkt_spot *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err)
+static int hard(struct bkt_new_link *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err)
 {
     struct bkt_link l = {.cls = BKT_L_HARD, .id = target->obj->id};
     (void)lcpl;
-    return s->group->file->dom == target->file->dom ? bkt_spot_link(s, &l, err) : other_file(err);
+    return s->group->file->dom == target->file->dom ? bkt_new_link_link(s, &l, err) : other_file(err);
 }
 
 static const struct bkt_domain *dom_of(const struct bkt_vobj *o)
@@ -245,7 +245,7 @@ static const struct bkt_domain *dom_of(const struct bkt_vobj *o)
 }
 
 /* An object without a name gets the name of its first link (H5Iget_name). */
-static void name_nameless(struct bkt_vobj *o, const struct bkt_spot *s)
+static void name_nameless(struct bkt_vobj *o, const struct bkt_new_link *s)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     if (!o->path && s->group->path && bkt_link_path(s->group->path, s->name, &path) == BKT_OK)
@@ -255,7 +255,7 @@ static void name_nameless(struct bkt_vobj *o, const struct bkt_spot *s)
 static int make_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const char *name, hid_t lcpl,
                      hid_t lapl, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *target = NULL;
     struct bkt_vobj *from = args->args.hard.curr_obj ? args->args.hard.curr_obj : at;
     const H5VL_loc_params_t *loc = &args->args.hard.curr_loc_params;
@@ -263,7 +263,7 @@ static int make_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const c
         dom_of(from) != dom_of(at)) /* before groups are made on the way */
         return other_file(err);
     BKT_PASS(bkt_path_locate(from, loc, &target, err));
-    BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
+    BKT_PASS(bkt_new_link_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
     BKT_PASS(s.group->ops == target->ops ? s.group->ops->link->hard(&s, target, lcpl, err) : other_file(err));
     if (loc->type == H5VL_OBJECT_BY_SELF)
         name_nameless(from, &s);
@@ -273,8 +273,8 @@ static int make_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const c
 static int make_other(H5VL_link_create_args_t *args, struct bkt_vobj *at, const char *name, hid_t lcpl,
                       hid_t lapl, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
-    BKT_PASS(bkt_spot_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
+    BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
+    BKT_PASS(bkt_new_link_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
     return s.group->ops->link->create(&s, args, lcpl, err);
 }
 
@@ -333,7 +333,7 @@ static void forget_data(struct bkt_domain *dom, const struct bkt_id *id)
         bkt_chunks_forget(dom, id);
 }
 
-static int remove_link(struct bkt_link_place *p, const struct bkt_spot *to, struct bkt_err *err)
+static int remove_link(struct bkt_link_place *p, const struct bkt_new_link *to, struct bkt_err *err)
 {
     struct bkt_domain *dom = p->group->file->dom;
     bkt_trace(BKT_TRACE_VOL, "link delete %s", p->name);
@@ -374,7 +374,7 @@ static int read_link(struct bkt_link_place *p, struct bkt_link *to, struct bkt_e
     return BKT_OK;
 }
 
-static int copy(struct bkt_link_place *p, struct bkt_spot *to, hid_t lcpl, struct bkt_err *err)
+static int copy(struct bkt_link_place *p, struct bkt_new_link *to, hid_t lcpl, struct bkt_err *err)
 {
     struct bkt_link l = {.name = NULL};
     int rc = read_link(p, &l, err);
@@ -386,7 +386,7 @@ static int copy(struct bkt_link_place *p, struct bkt_spot *to, hid_t lcpl, struc
 }
 
 /* From one kind of file into another; a hard link can't lead out of its file. */
-static int copy_abroad(struct bkt_link_place *p, struct bkt_spot *to, hid_t lcpl, struct bkt_err *err)
+static int copy_abroad(struct bkt_link_place *p, struct bkt_new_link *to, hid_t lcpl, struct bkt_err *err)
 {
     struct bkt_link l = {.name = NULL};
     int rc = p->group->ops->link->read(p, &l, err);
@@ -403,7 +403,7 @@ int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struc
                       const H5VL_loc_params_t *dloc, hid_t lcpl, bool move, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {.group = NULL};
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot to = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link to = {NULL, NULL, false};
     const H5VL_loc_by_name_t *name = &dloc->loc_data.loc_by_name;
     src = src ? src : dst;
     dst = dst ? dst : src;
@@ -413,7 +413,8 @@ int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struc
         BKT_PASS(ops->link->check(&p, "moving a link", err));
     BKT_FAIL_IF(err, dloc->type != H5VL_OBJECT_BY_NAME, BKT_EINVAL, "a new link needs a name");
     BKT_PASS(ops->link->check(&p, NULL, err));
-    BKT_PASS(bkt_spot_find(dst, name->name, lcpl, name->lapl_id, H5P_DEFAULT, "copying a link", &to, err));
+    BKT_PASS(
+        bkt_new_link_find(dst, name->name, lcpl, name->lapl_id, H5P_DEFAULT, "copying a link", &to, err));
     BKT_PASS(to.group->ops == ops ? ops->link->copy(&p, &to, lcpl, err) : copy_abroad(&p, &to, lcpl, err));
     return move ? ops->link->remove(&p, &to, err) : BKT_OK;
 }
@@ -427,7 +428,7 @@ const struct bkt_link_ops bkt_domain_link_ops = {.find = link_find,
                                                  .read = read_link,
                                                  .put = put,
                                                  .copy = copy,
-                                                 .is_free = bkt_spot_is_free,
+                                                 .is_free = bkt_new_link_is_free,
                                                  .create = create,
                                                  .hard = hard,
                                                  .stat = bkt_link_stat};

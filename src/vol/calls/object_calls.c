@@ -25,13 +25,13 @@ static int new_type(hid_t type, hid_t tcpl, struct bkt_object **out, struct bkt_
 static int commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl, hid_t tcpl,
                   struct bkt_vobj **out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     struct bkt_object                         *o = NULL;
-    BKT_PASS(bkt_spot_find(at, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, "committing a datatype", &s, err));
+    BKT_PASS(bkt_new_link_find(at, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, "committing a datatype", &s, err));
     if (s.group && s.group->ops != at->ops)
         return s.group->ops->datatype->commit(s.group, s.name, type, lcpl, tcpl, out, err);
     BKT_PASS(new_type(type, tcpl, &o, err));
-    return bkt_spot_put(&s, at, o, out, err);
+    return bkt_new_link_put(&s, at, o, out, err);
 }
 
 static int copy_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)

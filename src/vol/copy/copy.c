@@ -128,15 +128,16 @@ static int id_of(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
  * copy, even if they lie above it, and no link leads there yet. */
 static int may_have_name(struct bkt_vobj *dst, const char *name, hid_t lcpl, struct bkt_err *err)
 {
-    struct bkt_spot s;
+    struct bkt_new_link s;
     struct bkt_err why = {.n = 0};
     unsigned make = 0;
     if (lcpl != H5P_DEFAULT && H5Pget_create_intermediate_group(lcpl, &make) < 0)
         return bkt_h5err_capture(err, "reading the link creation list");
-    int rc = bkt_spot_find(dst, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT, "copying an object", &s, &why);
+    int rc =
+        bkt_new_link_find(dst, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT, "copying an object", &s, &why);
     if (rc == BKT_OK && s.group->native_id >= 0 && H5Lexists(s.group->native_id, s.name, H5P_DEFAULT) > 0)
         rc = BKT_ERR(&why, BKT_EEXIST, "%s exists", name);
-    bkt_spot_fini(&s);
+    bkt_new_link_fini(&s);
     if (make && (rc == BKT_ENOENT || rc == BKT_EHDF5))
         return BKT_OK;
     return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;

@@ -34,7 +34,7 @@ struct bkt_link_place {
 };
 
 /** The place of a new link: the group, and the name in it. */
-struct bkt_spot {
+struct bkt_new_link {
     struct bkt_vobj *group;
     char *name;     /* one component */
     bool name_utf8; /* H5Pset_char_encoding */
@@ -128,19 +128,19 @@ struct bkt_link_ops {
     /** The value of the program's callback, or a negative code; -1 without a message: the callback failed. */
     herr_t (*iterate)(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
     /** @p to: the link was moved there; NULL: deleted */
-    int (*remove)(struct bkt_link_place *p, const struct bkt_spot *to, struct bkt_err *err);
+    int (*remove)(struct bkt_link_place *p, const struct bkt_new_link *to, struct bkt_err *err);
     /** For links that are copied between kinds of files.  read() describes a link in @p l (bkt_link_fini()).
      *  put() makes a link of @p l, and takes it over, also on failure.  Hard links are refused before. */
     int (*read)(struct bkt_link_place *p, struct bkt_link *l, struct bkt_err *err);
-    int (*put)(struct bkt_spot *to, struct bkt_link *l, hid_t lcpl, struct bkt_err *err);
+    int (*put)(struct bkt_new_link *to, struct bkt_link *l, hid_t lcpl, struct bkt_err *err);
     /** Within a kind. */
-    int (*copy)(struct bkt_link_place *p, struct bkt_spot *to, hid_t lcpl, struct bkt_err *err);
+    int (*copy)(struct bkt_link_place *p, struct bkt_new_link *to, hid_t lcpl, struct bkt_err *err);
     /** No link has that name yet, and the group can hold one.  @p path: for the message */
-    int (*is_free)(const struct bkt_spot *s, const char *path, struct bkt_err *err);
+    int (*is_free)(const struct bkt_new_link *s, const char *path, struct bkt_err *err);
     /** Soft and user-defined links. */
-    int (*create)(struct bkt_spot *s, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err);
+    int (*create)(struct bkt_new_link *s, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err);
     /** @p target: of this kind, but perhaps in another file */
-    int (*hard)(struct bkt_spot *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err);
+    int (*hard)(struct bkt_new_link *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err);
     /** H5Gget_objinfo() on a link that is not followed.  1: *out is set; 0: the object is asked instead. */
     int (*stat)(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *err);
 };

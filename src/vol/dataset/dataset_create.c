@@ -55,15 +55,15 @@ int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t 
                        hid_t dapl, struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *made = NULL;
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot s = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     struct bkt_object *o = NULL;
-    BKT_PASS(bkt_spot_find(at, name, lcpl, dapl, dcpl, "creating a dataset", &s, err));
+    BKT_PASS(bkt_new_link_find(at, name, lcpl, dapl, dcpl, "creating a dataset", &s, err));
     if (s.group && s.group->ops != at->ops)
         return s.group->ops->dataset->create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
     BKT_PASS(new_dataset(s.group ? s.group : at, type, space, dcpl, dapl, &o, err));
-    BKT_PASS(bkt_spot_make(&s, at, o, &made, err));
+    BKT_PASS(bkt_new_link_make(&s, at, o, &made, err));
     BKT_PASS(begin(made, dapl, err));
-    BKT_PASS(bkt_spot_show(&s, made, err));
+    BKT_PASS(bkt_new_link_show(&s, made, err));
     *out = BKT_TAKE(made);
     return BKT_OK;
 }

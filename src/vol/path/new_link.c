@@ -6,21 +6,21 @@
 
 #include "vol/convert/convert.h"
 
-void bkt_spot_fini(struct bkt_spot *s)
+void bkt_new_link_fini(struct bkt_new_link *s)
 {
     bkt_vobj_free(s->group);
     free(s->name);
-    *s = (struct bkt_spot){NULL, NULL, false};
+    *s = (struct bkt_new_link){NULL, NULL, false};
 }
 
-static int spot_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_spot *s,
-                   struct bkt_err *err)
+static int new_link_at(struct bkt_vobj *from, const char *path, hid_t lapl, struct bkt_new_link *s,
+                       struct bkt_err *err)
 {
     BKT_PASS(bkt_path_parent(from, path, lapl, &s->group, &s->name, err));
     return s->group->ops->link->is_free(s, path, err);
 }
 
-int bkt_spot_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err)
+int bkt_new_link_is_free(const struct bkt_new_link *s, const char *path, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, s->group->obj->kind != BKT_GROUP, BKT_EINVAL, "%s: '%s': parent is not a group",
                 s->group->file->name, path);
@@ -78,10 +78,10 @@ static int new_gcpl(hid_t from, hid_t ocpl, hid_t *out, struct bkt_err *err)
 
 static int make_group(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_spot_fini) struct bkt_spot   s    = {NULL, NULL, false};
+    BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     BKT_CLEANUP(bkt_hid_closep) hid_t            like = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *made = NULL;
-    BKT_PASS(spot_at(from, path, how->lapl, &s, err));
+    BKT_PASS(new_link_at(from, path, how->lapl, &s, err));
     BKT_PASS(s.group->ops->may_create(s.group, how->what, err));
     BKT_PASS(s.group->ops->group->gcpl(s.group, &like, err));
     BKT_PASS(new_gcpl(like, how->ocpl, &gcpl, err));
@@ -131,38 +131,38 @@ static int read_lcpl(hid_t lcpl, bool *groups, bool *utf8, struct bkt_err *err)
 }
 
 static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, const struct making *how,
-                struct bkt_spot *s, struct bkt_err *err)
+                struct bkt_new_link *s, struct bkt_err *err)
 {
     struct bkt_err first = {.n = 0};
     bool           groups = false;
     BKT_PASS(read_lcpl(lcpl, &groups, &s->name_utf8, err));
-    int rc = spot_at(from, path, how->lapl, s, &first);
+    int rc = new_link_at(from, path, how->lapl, s, &first);
     if (is_missing(rc) && groups) {
         bool utf8 = s->name_utf8;
-        bkt_spot_fini(s);
+        bkt_new_link_fini(s);
         s->name_utf8 = utf8;
         BKT_PASS(make_groups(from, path, how, err));
-        BKT_PASS(spot_at(from, path, how->lapl, s, err));
+        BKT_PASS(new_link_at(from, path, how->lapl, s, err));
     } else if (rc < 0)
         return bkt_err_copy(err, rc, &first);
     return s->group->ops->may_create(s->group, how->what, err);
 }
 
-int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl,
-                  const char *what, struct bkt_spot *out, struct bkt_err *err)
+int bkt_new_link_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl,
+                      const char *what, struct bkt_new_link *out, struct bkt_err *err)
 {
     struct making how = {lapl, ocpl, what};
-    *out              = (struct bkt_spot){NULL, NULL, false};
+    *out = (struct bkt_new_link){NULL, NULL, false};
     int rc = path ? find(from, path, lcpl, &how, out, err)
                   : bkt_file_begin_change(from->file, BKT_ACL_CREATE, what, err);
     if (rc < 0)
-        bkt_spot_fini(out);
+        bkt_new_link_fini(out);
     return rc;
 }
 
 /* ---- putting ---- */
 
-int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct bkt_err *err)
+int bkt_new_link_link(struct bkt_new_link *s, struct bkt_link *l, struct bkt_err *err)
 {
     l->name      = strdup(s->name);
     l->name_utf8 = s->name_utf8;
@@ -173,8 +173,8 @@ int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct bkt_err *err)
     return rc;
 }
 
-int bkt_spot_make(const struct bkt_spot *s, const struct bkt_vobj *at, struct bkt_object *o,
-                  struct bkt_vobj **out, struct bkt_err *err)
+int bkt_new_link_make(const struct bkt_new_link *s, const struct bkt_vobj *at, struct bkt_object *o,
+                      struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     const struct bkt_object *in_domain = NULL;
@@ -191,18 +191,18 @@ int bkt_spot_make(const struct bkt_spot *s, const struct bkt_vobj *at, struct bk
     return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_err *err)
+int bkt_new_link_show(struct bkt_new_link *s, const struct bkt_vobj *made, struct bkt_err *err)
 {
     struct bkt_link l = {.cls = BKT_L_HARD, .id = made->obj->id};
-    return s->group ? bkt_spot_link(s, &l, err) : BKT_OK;
+    return s->group ? bkt_new_link_link(s, &l, err) : BKT_OK;
 }
 
-int bkt_spot_put(struct bkt_spot *s, const struct bkt_vobj *at, struct bkt_object *o, struct bkt_vobj **out,
-                 struct bkt_err *err)
+int bkt_new_link_put(struct bkt_new_link *s, const struct bkt_vobj *at, struct bkt_object *o,
+                     struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *made = NULL;
-    BKT_PASS(bkt_spot_make(s, at, o, &made, err)); /* holds the object until it is linked */
-    BKT_PASS(bkt_spot_show(s, made, err));
+    BKT_PASS(bkt_new_link_make(s, at, o, &made, err)); /* holds the object until it is linked */
+    BKT_PASS(bkt_new_link_show(s, made, err));
     *out = BKT_TAKE(made);
     return BKT_OK;
 }

@@ -34,29 +34,30 @@ BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_er
  * @param ocpl  creation list of the new object; created groups get its settings for attributes;
  * H5P_DEFAULT: none
  * @param what  for bkt_file_may_change(), which is asked for BKT_ACL_CREATE
- * @return BKT_OK: bkt_spot_fini(); BKT_EEXIST: a link of that name exists, or no link can have that name;
+ * @return BKT_OK: bkt_new_link_fini(); BKT_EEXIST: a link of that name exists, or no link can have that name;
  * BKT_ENOENT: a group on the way is missing; BKT_EACCES */
-BKT_NODISCARD int bkt_spot_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl,
-                                const char *what, struct bkt_spot *out, struct bkt_err *err);
-void              bkt_spot_fini(struct bkt_spot *s);
+BKT_NODISCARD int bkt_new_link_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl,
+                                    hid_t ocpl, const char *what, struct bkt_new_link *out,
+                                    struct bkt_err *err);
+void bkt_new_link_fini(struct bkt_new_link *s);
 
 /** Add a link there.  @p l: class and target are set; its memory is taken over, even on failure. */
-BKT_NODISCARD int bkt_spot_link(struct bkt_spot *s, struct bkt_link *l, struct bkt_err *err);
+BKT_NODISCARD int bkt_new_link_link(struct bkt_new_link *s, struct bkt_link *l, struct bkt_err *err);
 
 /** Add a new object there, or for H5Dcreate_anon() and the like without a link, to the file of @p at.  If it
  * is closed before it gets a link, it is deleted.
  * @param o    from bkt_object_make(); taken over, even on failure
  * @param out  an object for HDF5 */
-BKT_NODISCARD int bkt_spot_put(struct bkt_spot *s, const struct bkt_vobj *at, struct bkt_object *o,
-                               struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_new_link_put(struct bkt_new_link *s, const struct bkt_vobj *at, struct bkt_object *o,
+                                   struct bkt_vobj **out, struct bkt_err *err);
 /** The same in two steps, for an object that has to be completed before other writers see it: a new object
  *  that knows its future path, and the link to it. */
-BKT_NODISCARD int bkt_spot_make(const struct bkt_spot *s, const struct bkt_vobj *at, struct bkt_object *o,
-                                struct bkt_vobj **out, struct bkt_err *err);
-BKT_NODISCARD int bkt_spot_show(struct bkt_spot *s, const struct bkt_vobj *made, struct bkt_err *err);
+BKT_NODISCARD int bkt_new_link_make(const struct bkt_new_link *s, const struct bkt_vobj *at,
+                                    struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_new_link_show(struct bkt_new_link *s, const struct bkt_vobj *made, struct bkt_err *err);
 
 /** An entry of bkt_domain_link_ops. */
-int bkt_spot_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err);
+int bkt_new_link_is_free(const struct bkt_new_link *s, const char *path, struct bkt_err *err);
 
 /* ---- iterate.c: from HDF5's index of links to the model's arrays, and walks over whole subtrees ---- */
 

@@ -165,7 +165,7 @@ static int link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err
     return BKT_OK;
 }
 
-static int link_remove(struct bkt_link_place *p, const struct bkt_spot *to, struct bkt_err *err)
+static int link_remove(struct bkt_link_place *p, const struct bkt_new_link *to, struct bkt_err *err)
 {
     const H5VL_loc_by_idx_t *at = p->idx;
     if (at && !to)
@@ -192,7 +192,7 @@ static int link_read(struct bkt_link_place *p, struct bkt_link *l, struct bkt_er
 }
 
 /* h5repack copies soft and external links this way. */
-static int link_put(struct bkt_spot *to, struct bkt_link *l, hid_t lcpl, struct bkt_err *err)
+static int link_put(struct bkt_new_link *to, struct bkt_link *l, hid_t lcpl, struct bkt_err *err)
 {
     const char *path = l->path ? l->path : "", *file = l->file ? l->file : "";
     hid_t g = to->group->native_id;
@@ -209,14 +209,14 @@ static int link_put(struct bkt_spot *to, struct bkt_link *l, hid_t lcpl, struct 
     return rc;
 }
 
-static int link_copy(struct bkt_link_place *p, struct bkt_spot *to, hid_t lcpl, struct bkt_err *err)
+static int link_copy(struct bkt_link_place *p, struct bkt_new_link *to, hid_t lcpl, struct bkt_err *err)
 {
     return PASS_NATIVE(
         err, H5Lcopy(p->group->native_id, name_of(p), to->group->native_id, to->name, lcpl, H5P_DEFAULT),
         "H5Lcopy");
 }
 
-static int link_is_free(const struct bkt_spot *s, const char *path, struct bkt_err *err)
+static int link_is_free(const struct bkt_new_link *s, const char *path, struct bkt_err *err)
 {
     (void)s, (void)path, (void)err;
     return BKT_OK;
@@ -228,7 +228,7 @@ static int may_create(struct bkt_vobj *o, const char *what, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int link_create(struct bkt_spot *s, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err)
+static int link_create(struct bkt_new_link *s, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err)
 {
     hid_t g = s->group->native_id;
     switch (args->op_type) {
@@ -246,7 +246,7 @@ static int link_create(struct bkt_spot *s, H5VL_link_create_args_t *args, hid_t 
     }
 }
 
-static int link_hard(struct bkt_spot *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err)
+static int link_hard(struct bkt_new_link *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err)
 {
     return PASS_NATIVE(err, H5Olink(target->native_id, s->group->native_id, s->name, lcpl, H5P_DEFAULT),
                        "H5Olink");

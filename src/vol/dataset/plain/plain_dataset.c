@@ -13,20 +13,20 @@
 #include "vol/vfd/store_driver.h"
 #include "vol/vfd/store_driver_ahead.h"
 
-static void heap_spots_fini(struct bkt_heap_spots *s)
+static void heap_addresses_fini(struct bkt_heap_addresses *s)
 {
     for (size_t i = 0; i < s->n_inner; i++)
-        heap_spots_fini(&s->inner[i]);
+        heap_addresses_fini(&s->inner[i]);
     free(s->inner);
     free(s->at);
-    *s = (struct bkt_heap_spots){.n = 0};
+    *s = (struct bkt_heap_addresses){.n = 0};
 }
 
 #define LEVELS 4 /* of sequences in sequences */
 
 struct walk {
     unsigned               addr;
-    struct bkt_heap_spots *out;
+    struct bkt_heap_addresses *out;
     unsigned               level;
 };
 
@@ -50,12 +50,12 @@ static bool sequence(struct walk *w, hid_t type, size_t at, size_t *size)
         return false;
     if (base < 0 || w->level == LEVELS)
         return true;
-    struct bkt_heap_spots inner = {.n = 0};
+    struct bkt_heap_addresses inner = {.n = 0};
     struct walk           deeper = {w->addr, &inner, w->level + 1};
     bool ok = stored(&deeper, base, 0, &inner.size);
     if (!ok || (!inner.n && !inner.n_inner) ||
         bkt_list_room(&w->out->inner, w->out->n_inner, &w->out->cap_inner, sizeof inner) < 0) {
-        heap_spots_fini(&inner);
+        heap_addresses_fini(&inner);
         return true; /* only this level is fetched */
     }
     w->out->inner[w->out->n_inner++] = inner;
@@ -118,20 +118,20 @@ static bool stored(struct walk *w, hid_t type, size_t at, size_t *size)
 
 /* @param addr  bytes of an address in the file
  * @return false: the form of such elements in the file isn't known */
-static bool heap_spots_of(hid_t type, unsigned addr, struct bkt_heap_spots *out)
+static bool heap_addresses_of(hid_t type, unsigned addr, struct bkt_heap_addresses *out)
 {
     struct walk w = {addr, out, 1};
-    *out          = (struct bkt_heap_spots){.n = 0};
+    *out = (struct bkt_heap_addresses){.n = 0};
     bool ok       = addr >= 2 && addr <= 8 && stored(&w, type, 0, &out->size) && out->size;
     if (!ok)
-        heap_spots_fini(out);
+        heap_addresses_fini(out);
     return ok;
 }
 
 /* Made of HDF5's facts about a dataset. */
 
 /* Find the facts that lead to heap addresses in stored elements.  If a fact is missing, HDF5 reads alone. */
-static int take_spots(struct bkt_plain_dataset *s, struct bkt_err *err)
+static int take_heap_addresses(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
     size_t  addr = 0, size = 0;
     hsize_t block = 0;
@@ -151,7 +151,7 @@ static int take_spots(struct bkt_plain_dataset *s, struct bkt_err *err)
         s->base = bkt_convert_is_plain(base) ? H5Tget_size(base) : 0;
     }
     s->simple     = s->base > 0;
-    s->native = addr > 8 || size > 8 || !heap_spots_of(s->v.file_type, s->addr_bytes, &s->spots);
+    s->native = addr > 8 || size > 8 || !heap_addresses_of(s->v.file_type, s->addr_bytes, &s->addresses);
     return BKT_OK;
 }
 
@@ -268,8 +268,8 @@ static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bk
     H5D_layout_t layout = H5Pget_layout(dcpl);
     BKT_PASS(bkt_convert_from_space(space, &d->space, err));
     if (!bkt_convert_is_plain(s->v.file_type)) /* elements hold addresses, which only HDF5 follows */
-        BKT_PASS(take_spots(s, err));
-    BKT_NEED(err, (d->type = opaque(s->heaps ? s->spots.size : H5Tget_size(s->v.file_type))));
+        BKT_PASS(take_heap_addresses(s, err));
+    BKT_NEED(err, (d->type = opaque(s->heaps ? s->addresses.size : H5Tget_size(s->v.file_type))));
     s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
                 (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_VIRTUAL);
     s->is_virtual = !s->native && layout == H5D_VIRTUAL;
@@ -328,7 +328,7 @@ static void dataset_free(struct bkt_vobj *v)
     bkt_store_close(((struct bkt_plain_dataset *)v)->family);
     bkt_object_release(v->obj);
     bkt_vobj_drop_id(v->file_type);
-    heap_spots_fini(&((struct bkt_plain_dataset *)v)->spots);
+    heap_addresses_fini(&((struct bkt_plain_dataset *)v)->addresses);
     free(v->path);
     free(v);
 }

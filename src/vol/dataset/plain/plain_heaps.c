@@ -141,11 +141,12 @@ static int add_address(struct addresses *a, const unsigned char *p)
     return BKT_OK;
 }
 
-static int scan(struct addresses *a, const struct bkt_heap_spots *spots, const unsigned char *p, uint64_t n)
+static int scan(struct addresses *a, const struct bkt_heap_addresses *addresses, const unsigned char *p,
+                uint64_t n)
 {
-    for (uint64_t i = 0; i < n; i++, p += spots->size)
-        for (size_t k = 0; k < spots->n; k++)
-            BKT_PASS(add_address(a, p + spots->at[k]));
+    for (uint64_t i = 0; i < n; i++, p += addresses->size)
+        for (size_t k = 0; k < addresses->n; k++)
+            BKT_PASS(add_address(a, p + addresses->at[k]));
     return BKT_OK;
 }
 
@@ -183,12 +184,12 @@ static struct fore_range wanted(const struct bkt_plain_dataset *s, const struct 
 static int look_at_run(struct addresses *a, const struct bkt_grid_run *run, const unsigned char *p,
                        struct bkt_err *err)
 {
-    size_t given = 0, each = a->s->spots.size;
+    size_t given = 0, each = a->s->addresses.size;
     if (a->q)
         BKT_PASS(bkt_sequences_take(a->q, (size_t)run->seq, p, (size_t)run->len, &given, err));
     a->n_given += given;
     a->n_missed += run->len - given;
-    return scan(a, &a->s->spots, p + given * each, run->len - given) < 0
+    return scan(a, &a->s->addresses, p + given * each, run->len - given) < 0
                ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
                : BKT_OK;
 }
@@ -344,7 +345,7 @@ static int fetch_collections(const struct addresses *a, uint64_t *left, struct b
 }
 
 /* Look through the objects of a collection for further addresses. */
-static int look_inside(struct addresses *a, const struct bkt_heap_spots *inner, const unsigned char *p,
+static int look_inside(struct addresses *a, const struct bkt_heap_addresses *inner, const unsigned char *p,
                        uint64_t n)
 {
     uint64_t at = BKT_HEAP_HEAD;
@@ -359,10 +360,10 @@ static int look_inside(struct addresses *a, const struct bkt_heap_spots *inner, 
     return BKT_OK;
 }
 
-static int fetch_level(const struct addresses *a, const struct bkt_heap_spots *spots, uint64_t *left,
+static int fetch_level(const struct addresses *a, const struct bkt_heap_addresses *addresses, uint64_t *left,
                        struct bkt_err *err);
 
-static int fetch_inner(const struct addresses *outer, const struct bkt_heap_spots *inner, uint64_t *left,
+static int fetch_inner(const struct addresses *outer, const struct bkt_heap_addresses *inner, uint64_t *left,
                        struct bkt_err *err)
 {
     struct addresses a = {.s = outer->s, .size = outer->size};
@@ -379,14 +380,14 @@ static int fetch_inner(const struct addresses *outer, const struct bkt_heap_spot
     return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : rc;
 }
 
-static int fetch_level(const struct addresses *found, const struct bkt_heap_spots *spots, uint64_t *left,
-                       struct bkt_err *err)
+static int fetch_level(const struct addresses *found, const struct bkt_heap_addresses *addresses,
+                       uint64_t *left, struct bkt_err *err)
 {
     struct addresses a = *found;
     make_unique(&a);
     BKT_PASS(fetch_collections(&a, left, err));
-    for (size_t i = 0; i < spots->n_inner; i++)
-        BKT_PASS(fetch_inner(&a, &spots->inner[i], left, err));
+    for (size_t i = 0; i < addresses->n_inner; i++)
+        BKT_PASS(fetch_inner(&a, &addresses->inner[i], left, err));
     return BKT_OK;
 }
 
@@ -403,7 +404,7 @@ static int heaps_fetch(struct bkt_plain_dataset *s, const struct bkt_sel *sel, s
     int rc = look_at_elements(&a, sel, &left, err);
     s->heaps_elsewhere |= a.joined && a.n - a.n_near > a.n_near + a.n_given;
     if (rc == BKT_OK && (!q || a.n_given + a.n_missed != sel->n_elems))
-        rc = fetch_level(&a, &s->spots, &left, err);
+        rc = fetch_level(&a, &s->addresses, &left, err);
     free(a.v);
     return rc;
 }
@@ -447,7 +448,7 @@ static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned cha
     size_t n = (size_t)sel->n_elems;
     struct bkt_sequences *q = NULL;
     *given = false;
-    int rc = t->simple && to && n <= 2 * PIECE / t->s->spots.size
+    int rc = t->simple && to && n <= 2 * PIECE / t->s->addresses.size
                  ? bkt_sequences_new(t->s, n, t->dxpl, to, &q, err)
                  : BKT_OK;
     if (rc == BKT_OK)
@@ -469,7 +470,7 @@ static int read_pieces(const struct target *t, const struct bkt_dsel *sel, struc
     uint64_t       first = sel->flat_at;
     size_t         each  = H5Tget_size(t->mem_type);
     bool           given;
-    bkt_pieces_init(&p, &sel->file, t->s->v.obj->dset.layout.dims, PIECE / t->s->spots.size + 1);
+    bkt_pieces_init(&p, &sel->file, t->s->v.obj->dset.layout.dims, PIECE / t->s->addresses.size + 1);
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         BKT_PASS_MEM(err, more);
         BKT_PASS(fetch(t, &piece, t->to + first * each, &given, err));
@@ -516,7 +517,7 @@ int bkt_heaps_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t 
      * fetch one budget's bytes. */
     if (rc == BKT_OK && (t.to && sel.flat && sel.file.rank &&
                          (sel.file.kind == BKT_SEL_ALL || sel.file.kind == BKT_SEL_HYPER) &&
-                         sel.file.n_elems > PIECE / s->spots.size + 1))
+                         sel.file.n_elems > PIECE / s->addresses.size + 1))
         return read_pieces(&t, &sel, err);
     if (rc == BKT_OK && sel.file.n_elems)
         BKT_PASS(read_whole(&t, &sel, &given, err));

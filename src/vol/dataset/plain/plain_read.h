@@ -14,10 +14,10 @@
 #include "vol/vfd/store_driver.h"
 
 /** The addresses in elements of one type, as they are stored. */
-struct bkt_heap_spots {
+struct bkt_heap_addresses {
     size_t  size;                  /* bytes of a stored element */
     size_t *at, n, cap;            /* offsets of heap addresses in it */
-    struct bkt_heap_spots *inner;  /* elements of sequences that hold addresses themselves */
+    struct bkt_heap_addresses *inner; /* elements of sequences that hold addresses themselves */
     size_t  n_inner, cap_inner;
 };
 /** What chunk reads in place of a plain dataset; `v` is only used as dataset_read.c uses it. */
@@ -41,7 +41,7 @@ struct bkt_plain_dataset {
     bool             plain_edges;    /* partial chunks skip the filters */
     bool             heaps;          /* elements hold heap addresses, so HDF5 converts them (plain_heaps.h) */
     bool heaps_elsewhere;            /* heaps: few lie between the chunks (plain_heaps.c) */
-    struct bkt_heap_spots spots;     /* heaps: the places of these addresses */
+    struct bkt_heap_addresses addresses;     /* heaps: the places of these addresses */
     unsigned         addr_bytes, size_bytes; /* heaps: of addresses and sizes in the file */
     uint64_t         user_block;     /* heaps: bytes; addresses count from its end */
     bool             simple, text;   /* heaps: an element is one sequence of plain values; it is a string */

@@ -243,7 +243,7 @@ static int begin(struct stream *t, struct part *p, struct bkt_err *err)
     p->first = t->ahead;
     p->n     = 0;
     for (; t->ahead < t->n && bytes < PART; t->ahead++)
-        bytes += add_element(t, p, t->stored + t->ahead * t->h->s->spots.size, &last, &used);
+        bytes += add_element(t, p, t->stored + t->ahead * t->h->s->addresses.size, &last, &used);
     p->end = t->ahead;
     return foresight_begin(t->h->s->fore, p->r, p->n, err);
 }
@@ -270,7 +270,7 @@ static bool give_part(struct stream *t, const struct giver *g, const struct part
     const struct bkt_plain_dataset *s = t->h->s;
     size_t each = value_size(s);
     for (size_t i = p->first; i < p->end; i++, ++*done)
-        if (!one(t->h, g, t->stored + i * s->spots.size, to + i * each))
+        if (!one(t->h, g, t->stored + i * s->addresses.size, to + i * each))
             return false;
     return true;
 }
@@ -343,7 +343,7 @@ static size_t give_now(struct bkt_sequences *q, size_t first, const unsigned cha
 {
     const struct bkt_plain_dataset *s = q->h.s;
     size_t i = 0;
-    for (uint64_t at, last = 0; q->at_once && i < n; i++, stored += s->spots.size) {
+    for (uint64_t at, last = 0; q->at_once && i < n; i++, stored += s->addresses.size) {
         at = bkt_get_le(stored + 4, s->addr_bytes);
         if (at && at != last && bkt_add_u64(at, s->user_block, &at) &&
             q->h.slots[at / BKT_HEAP_SMALLEST % SLOTS].at != at)
@@ -367,9 +367,10 @@ int bkt_sequences_take(struct bkt_sequences *q, size_t first, const unsigned cha
     *given = now;
     if (now == n || q->failed)
         return BKT_OK;
-    if (!q->kept && !(q->kept = bkt_mul_size(q->n, s->spots.size, &bytes) ? malloc(bytes) : NULL))
+    if (!q->kept && !(q->kept = bkt_mul_size(q->n, s->addresses.size, &bytes) ? malloc(bytes) : NULL))
         BKT_NOMEM(err);
-    memcpy(q->kept + (first + now) * s->spots.size, stored + now * s->spots.size, (n - now) * s->spots.size);
+    memcpy(q->kept + (first + now) * s->addresses.size, stored + now * s->addresses.size,
+           (n - now) * s->addresses.size);
     return BKT_OK;
 }
 
@@ -386,7 +387,7 @@ int bkt_sequences_end(struct bkt_sequences *q, bool *given, struct bkt_err *err)
     if (*given || q->failed || q->taken < q->n)
         return BKT_OK;
     struct stream t = {.h = &q->h,
-                       .stored = q->kept + q->done * q->h.s->spots.size,
+                       .stored = q->kept + q->done * q->h.s->addresses.size,
                        .n = q->n - q->done,
                        .file_size = vfd_facts(q->h.s->file).size};
     rc = give_all(&t, &q->g, q->to + q->done * each, &done, err);
