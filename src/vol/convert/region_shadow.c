@@ -85,7 +85,7 @@ static void drop(void *arg)
 bool bkt_region_shadow_token(const struct bkt_object *dset, H5O_token_t *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    void *file = bkt_face_file();
+    void *file = bkt_native_header_file();
     if (!file || dset->kind != BKT_DATASET || key_of(dset, &key) < 0 ||
         (!shadows && !(shadows = bkt_map_new())))
         return false;
@@ -170,7 +170,7 @@ int bkt_region_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *t
     if (known || n == 0)
         return BKT_OK;
     struct bkt_err why = {.n = 0};
-    int            rc  = bkt_face_file() ? bkt_convert_old_region(in_file, text, out, &why) : BKT_ENOENT;
+    int rc = bkt_native_header_file() ? bkt_convert_old_region(in_file, text, out, &why) : BKT_ENOENT;
     if (rc == BKT_ENOENT) /* if the dataset was deleted, the reference stays valid and leads nowhere */
         made_up(text->p, n, out);
     else if (rc < 0)
@@ -205,7 +205,7 @@ int bkt_region_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[
         return bkt_buf_add_str(out, known) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
     if (is_null(handle))
         return BKT_OK;
-    BKT_FAIL_IF(err, !bkt_face_file(), BKT_EINVAL,
+    BKT_FAIL_IF(err, !bkt_native_header_file(), BKT_EINVAL,
                 "an unknown region reference (old calls are not served with this version of HDF5)");
     int rc = follow(in_file, handle, &r, err);
     if (rc == BKT_OK)

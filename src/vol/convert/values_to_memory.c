@@ -77,8 +77,8 @@ static size_t size_out(const struct bkt_value_tree *c)
     return c->store ? c->src : c->dst;
 }
 
-static int copy(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                size_t n, unsigned char *dst, size_t dstride)
+static int copy(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     (void)r;
     bkt_value_column_copy(col, 0, n, c->src, dst, dstride);
@@ -97,8 +97,8 @@ static void numbers(const struct bkt_value_tree *c, const struct bkt_value_colum
         bkt_recast_step(&c->number, col->slices[i].p, c->src, dst + i * dstride, c->dst, 1);
 }
 
-static int leaf(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                size_t n, unsigned char *dst, size_t dstride)
+static int leaf(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     if (c->has_number && !r->asks) {
         numbers(c, col, n, dst, dstride);
@@ -151,8 +151,8 @@ static int payload(struct bkt_value_tree_pass *r, const struct bkt_value_column 
     return BKT_OK;
 }
 
-static int string(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                  size_t n, unsigned char *dst, size_t dstride)
+static int string(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                  const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     (void)c;
     for (size_t i = 0; i < n; i++) {
@@ -185,8 +185,8 @@ static void sequences_fini(struct sequences *q)
     free(q->packed);
 }
 
-static int count_elements(struct bkt_value_tree_pass *r, const struct bkt_value_tree *base, const struct bkt_slice *s,
-                          size_t *out)
+static int count_elements(struct bkt_value_tree_pass *r, const struct bkt_value_tree *base,
+                          const struct bkt_slice *s, size_t *out)
 {
     if (base->src) {
         BKT_FAIL_IF(r->err, s->n % base->src, BKT_EFORMAT, "a sequence of %zu bytes of elements of %zu bytes",
@@ -236,8 +236,8 @@ int bkt_value_column_cut_field(const struct bkt_type *t, size_t n, struct bkt_sl
     return BKT_OK;
 }
 
-static int flatten(struct bkt_value_tree_pass *r, const struct bkt_value_tree *base, const struct bkt_value_column *col,
-                   size_t n, struct sequences *q)
+static int flatten(struct bkt_value_tree_pass *r, const struct bkt_value_tree *base,
+                   const struct bkt_value_column *col, size_t n, struct sequences *q)
 {
     struct bkt_slice s;
     q->len = bkt_value_tree_room(n, sizeof *q->len, r->err);
@@ -265,8 +265,8 @@ static int flatten(struct bkt_value_tree_pass *r, const struct bkt_value_tree *b
     return BKT_OK;
 }
 
-static int vlen(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                size_t n, unsigned char *dst, size_t dstride)
+static int vlen(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     const struct bkt_value_tree *base = &c->child[0];
     BKT_CLEANUP(sequences_fini) struct sequences q = {0};
@@ -291,8 +291,8 @@ static int vlen(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, c
 }
 
 int bkt_value_tree_array_elements(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
-                            const struct bkt_value_column *col, size_t n, struct bkt_value_column *out,
-                            size_t *total, void **owned)
+                                  const struct bkt_value_column *col, size_t n, struct bkt_value_column *out,
+                                  size_t *total, void **owned)
 {
     size_t each = (size_t)c->t->n_elems, in = size_in(c);
     bool fits = bkt_mul_size(n, each, total) && each <= SIZE_MAX / sizeof(struct bkt_slice);
@@ -320,8 +320,8 @@ int bkt_value_tree_array_elements(struct bkt_value_tree_pass *r, const struct bk
     return bkt_value_column_cut_arrays(c->t, col->slices, n, slices, r->err);
 }
 
-static int array(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                 size_t n, unsigned char *dst, size_t dstride)
+static int array(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                 const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     const struct bkt_value_tree *base = &c->child[0];
     const struct bkt_value_column old = {.base = dst, .stride = dstride};
@@ -342,8 +342,8 @@ static int array(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, 
     return BKT_OK;
 }
 
-static int fixed_fields(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                        size_t n, unsigned char *dst, size_t dstride)
+static int fixed_fields(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                        const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
     struct bkt_value_column from = *col;
@@ -359,18 +359,19 @@ static int fixed_fields(struct bkt_value_tree_pass *r, const struct bkt_value_tr
         struct bkt_value_column field = {.base = from.base + (c->store ? mem : stored),
                                          .stride = from.stride};
         if (c->child[i].kind != BKT_TREE_SKIP)
-            BKT_PASS(bkt_value_tree_column(r, &c->child[i], &field, n, dst + (c->store ? stored : mem), dstride));
+            BKT_PASS(
+                bkt_value_tree_column(r, &c->child[i], &field, n, dst + (c->store ? stored : mem), dstride));
     }
     return BKT_OK;
 }
 
 /* The beginning of a field depends on the fields before it, so fields are cut off in sequence. */
-static int compound(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                    size_t n, unsigned char *dst, size_t dstride)
+static int compound(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                    const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     if (c->src)
         return fixed_fields(r, c, col, n, dst, dstride);
-    BKT_CLEANUP(bkt_freep) struct bkt_slice *rest  = bkt_value_tree_room(n, sizeof *rest, r->err);
+    BKT_CLEANUP(bkt_freep) struct bkt_slice *rest = bkt_value_tree_room(n, sizeof *rest, r->err);
     BKT_CLEANUP(bkt_freep) struct bkt_slice *field = bkt_value_tree_room(n, sizeof *field, r->err);
     if (!rest || !field)
         return BKT_ENOMEM;
@@ -379,13 +380,13 @@ static int compound(struct bkt_value_tree_pass *r, const struct bkt_value_tree *
         BKT_PASS(bkt_value_column_cut_field(c->t->fields[f].type, n, rest, field, r->err));
         if (c->child[f].kind != BKT_TREE_SKIP)
             BKT_PASS(bkt_value_tree_column(r, &c->child[f], &(struct bkt_value_column){.slices = field}, n,
-                                     dst + c->child[f].offset, dstride));
+                                           dst + c->child[f].offset, dstride));
     }
     return BKT_OK;
 }
 
-static int obj_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                   size_t n, unsigned char *dst, size_t dstride)
+static int obj_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                   const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_id id;
@@ -395,8 +396,8 @@ static int obj_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c
     return BKT_OK;
 }
 
-static int region_text(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                       size_t i, struct bkt_slice *out)
+static int region_text(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                       const struct bkt_value_column *col, size_t i, struct bkt_slice *out)
 {
     if (c->src == 0)
         return payload(r, col, i, out);
@@ -404,8 +405,8 @@ static int region_text(struct bkt_value_tree_pass *r, const struct bkt_value_tre
     return BKT_OK;
 }
 
-static int one_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                   size_t i, H5R_ref_t *out, bool *made)
+static int one_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                   const struct bkt_value_column *col, size_t i, H5R_ref_t *out, bool *made)
 {
     struct bkt_slice text;
     struct bkt_id    id;
@@ -418,8 +419,8 @@ static int one_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c
     return *made ? bkt_object_make_ref(r->in_file, &id, H5I_INVALID_HID, NULL, out, r->err) : BKT_OK;
 }
 
-static int new_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                   size_t n, unsigned char *dst, size_t dstride)
+static int new_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                   const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     static const H5R_ref_t null;
     for (size_t i = 0; i < n; i++) {
@@ -434,8 +435,8 @@ static int new_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c
     return BKT_OK;
 }
 
-static int reg_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                   size_t n, unsigned char *dst, size_t dstride)
+static int reg_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                   const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     for (size_t i = 0; i < n; i++) {
         struct bkt_slice text;
@@ -447,8 +448,8 @@ static int reg_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c
     return BKT_OK;
 }
 
-int bkt_value_tree_column(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c, const struct bkt_value_column *col,
-                    size_t n, unsigned char *dst, size_t dstride)
+int bkt_value_tree_column(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
+                          const struct bkt_value_column *col, size_t n, unsigned char *dst, size_t dstride)
 {
     static bkt_value_tree_fn *const converters[2][BKT_TREE_REG_REF + 1] = {
         {[BKT_TREE_COPY] = copy,
@@ -484,10 +485,12 @@ static int check_slices(const struct bkt_value_tree *c, const struct bkt_value_c
     return BKT_OK;
 }
 
-int bkt_value_tree_apply(const struct bkt_value_tree *c, struct bkt_vobj *in_file, const struct bkt_value_column *col,
-                 size_t n, void *dst, hid_t dxpl, struct bkt_err *err)
+int bkt_value_tree_apply(const struct bkt_value_tree *c, struct bkt_vobj *in_file,
+                         const struct bkt_value_column *col, size_t n, void *dst, hid_t dxpl,
+                         struct bkt_err *err)
 {
-    struct bkt_value_tree_pass r = {.in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_value_tree_asks(dxpl)};
+    struct bkt_value_tree_pass r = {
+        .in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_value_tree_asks(dxpl)};
     BKT_PASS(check_slices(c, col, n, err));
     if (dxpl != H5P_DEFAULT &&
         H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
