@@ -38,7 +38,8 @@ const struct bkt_ops bkt_domain_ops = {.open = &bkt_domain_open_ops,
 static herr_t get_conn_cls(void *obj, H5VL_get_conn_lvl_t lvl, const H5VL_class_t **out)
 {
     const struct bkt_vobj *o     = obj;
-    const H5VL_class_t *shown = lvl == H5VL_GET_CONN_LVL_TERM && o && o->has_face ? bkt_face_class() : NULL;
+    const H5VL_class_t *shown =
+        lvl == H5VL_GET_CONN_LVL_TERM && o && o->has_native_header ? bkt_native_header_class() : NULL;
     bkt_region_shadow_was_asked_for_class();
     *out = shown ? shown : bkt_vol_class();
     return 0;

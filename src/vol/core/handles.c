@@ -50,7 +50,7 @@ static void file_free(struct bkt_file *f)
 {
     bkt_file_drop_links(f);
     forget(f);
-    bkt_face_release();
+    bkt_native_header_release();
     bkt_vobj_drop_id(f->fapl);
     if (f->dom)
         bkt_ahead_stop(f->dom);
@@ -78,8 +78,8 @@ int bkt_file_new(struct bkt_domain *dom, const char *name, unsigned flags, hid_t
         bkt_domain_close(dom);
         BKT_NOMEM(err);
     }
-    f->old_calls = bkt_face_is_wanted();
-    bkt_face_acquire(f->old_calls);
+    f->old_calls = bkt_native_header_is_wanted();
+    bkt_native_header_acquire(f->old_calls);
     f->dom = dom;
     f->refs = 1;
     f->flags = flags;
@@ -161,7 +161,7 @@ static struct bkt_vobj *make(const struct bkt_ops *ops, H5I_type_t type, bool ol
     struct bkt_vobj *o = calloc(1, sizeof *o);
     if (!o)
         return NULL;
-    o->has_face  = bkt_face_put(o->face, type, old_calls);
+    o->has_native_header = bkt_native_header_put(o->native_header, type, old_calls);
     o->ops       = ops;
     o->type      = type;
     o->native_id = o->dapl = o->file_type = H5I_INVALID_HID;
@@ -192,11 +192,11 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
 
 struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type)
 {
-    bool old_calls = bkt_face_is_wanted();
-    bkt_face_acquire(old_calls); /* a domain's file holds the faces of its objects */
+    bool old_calls = bkt_native_header_is_wanted();
+    bkt_native_header_acquire(old_calls); /* a domain's file holds the native headers of its objects */
     struct bkt_vobj *o = make(ops, type, old_calls, &plain_objects);
     if (!o)
-        bkt_face_release();
+        bkt_native_header_release();
     return o;
 }
 
@@ -211,9 +211,9 @@ void bkt_vobj_free(struct bkt_vobj *o)
 {
     if (!o)
         return;
-    /* The id is still in HDF5's table.  If this is the last object, the file behind the faces is closed.
-     * HDF5 then looks through all datasets for those that lie in that file. */
-    memset(o->face, 0, sizeof o->face);
+    /* The id is still in HDF5's table.  If this is the last object, the file behind the native headers is
+     * closed. HDF5 then looks through all datasets for those that lie in that file. */
+    memset(o->native_header, 0, sizeof o->native_header);
     if (o->plain_dataset)
         o->plain_dataset_free(o->plain_dataset);
     bkt_dsetio_close(o->io);
@@ -231,7 +231,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
             o->file->handle = NULL;
         bkt_file_release(o->file);
     } else
-        bkt_face_release();
+        bkt_native_header_release();
     bkt_object_release(o->obj);
     free(o->path);
     free(o->attr_name);

@@ -13,24 +13,24 @@
 static const struct {
     H5I_type_t type;
     size_t     bytes;
-    size_t     whole; /* of an object of a plain file.  Among all open attributes, HDF5 looks for one of
-                         the name that is to be opened, and shares it.  Attributes of ours with a face of
-                         that file are searched too: they must be complete. */
+    size_t whole; /* of an object of a plain file.  Among all open attributes, HDF5 looks for one of
+                     the name that is to be opened, and shares it.  Attributes of ours with a header of
+                     that file are searched too: they must be complete. */
 } kinds[] = {{H5I_FILE, 64, 64},
              {H5I_GROUP, 32, 32},
              {H5I_DATASET, 24, 24},
              {H5I_DATATYPE, 72, 0},
              {H5I_ATTR, 64, 104}};
-_Static_assert(BKT_FACE_BYTES >= 104, "a whole attribute has room");
+_Static_assert(BKT_NATIVE_HEADER_BYTES >= 104, "a whole attribute has room");
 
 /* The file stays open while one of our files is: old region references lie in its heap (region_shadow.h). */
 static struct {
-    unsigned char       bytes[BKT_COUNT(kinds)][BKT_FACE_BYTES];
+    unsigned char bytes[BKT_COUNT(kinds)][BKT_NATIVE_HEADER_BYTES];
     void               *file;
     void *type; /* stays open: code that checks whether a datatype is committed follows a pointer of it */
     const H5VL_class_t *cls; /* HDF5's own */
     unsigned            users;
-} face; /* HDF5's global lock guards it */
+} held; /* HDF5's global lock guards it */
 
 static void *make_file(void)
 {
@@ -73,91 +73,97 @@ static void close_objects(void **o)
         (void)H5VLgroup_close(o[1], H5VL_NATIVE, dx, NULL);
 }
 
-static bool copy_faces(void)
+static bool copy_headers(void)
 {
     void *o[BKT_COUNT(kinds)] = {0}; /* in the order of kinds */
-    o[0]                      = face.file;
+    o[0] = held.file;
     bool ok                   = make_objects(o);
     for (size_t i = 0; ok && i < BKT_COUNT(kinds); i++)
-        memcpy(face.bytes[i], o[i], kinds[i].bytes);
+        memcpy(held.bytes[i], o[i], kinds[i].bytes);
     close_objects(o);
-    face.type = o[3];
+    held.type = o[3];
     return ok;
 }
 
 static void close_file(void)
 {
-    if (face.type)
-        (void)H5VLdatatype_close(face.type, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
-    if (face.file)
-        (void)H5VLfile_close(face.file, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
-    face.type = face.file = NULL;
-    face.cls  = NULL; /* the library may be closed and opened again, with its classes elsewhere */
+    if (held.type)
+        (void)H5VLdatatype_close(held.type, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
+    if (held.file)
+        (void)H5VLfile_close(held.file, H5VL_NATIVE, H5P_DATASET_XFER_DEFAULT, NULL);
+    held.type = held.file = NULL;
+    held.cls = NULL; /* the library may be closed and opened again, with its classes elsewhere */
 }
 
 /* Limited to the tried versions, 1.14 and 2.2, and to those between them, which have the same layout. */
-bool bkt_face_is_wanted(void)
+bool bkt_native_header_is_wanted(void)
 {
     unsigned major = 0, minor = 0, release = 0;
     return H5get_libversion(&major, &minor, &release) >= 0 &&
            ((major == 1 && minor == 14) || (major == 2 && minor <= 2));
 }
 
-void bkt_face_acquire(bool wanted)
+void bkt_native_header_acquire(bool wanted)
 {
-    face.users++;
-    if (face.cls || !wanted)
+    held.users++;
+    if (held.cls || !wanted)
         return;
-    face.file = make_file();
-    if (face.file && copy_faces() &&
-        H5VLintrospect_get_conn_cls(face.file, H5VL_NATIVE, H5VL_GET_CONN_LVL_TERM, &face.cls) >= 0 &&
-        face.cls)
+    held.file = make_file();
+    if (held.file && copy_headers() &&
+        H5VLintrospect_get_conn_cls(held.file, H5VL_NATIVE, H5VL_GET_CONN_LVL_TERM, &held.cls) >= 0 &&
+        held.cls)
         return;
     (void)H5Eclear2(H5E_DEFAULT);
     bkt_trace(BKT_TRACE_VOL, "calls of HDF5's older API will be refused: no native objects to show");
     close_file();
 }
 
-void bkt_face_release(void)
+void bkt_native_header_release(void)
 {
-    if (!face.users || --face.users > 0)
+    if (!held.users || --held.users > 0)
         return;
     bkt_region_shadow_forget_all();
     close_file();
 }
 
-void *bkt_face_file(void) { return face.cls ? face.file : NULL; }
+void *bkt_native_header_file(void)
+{
+    return held.cls ? held.file : NULL;
+}
 
 /* H5Ddebug (h5ls -a calls it) prints the addresses of any dataset's storage without asking for its
  * connector: it follows the pointer behind a native dataset's location and name.  Here that pointer leads
  * to a blank description.  It describes a compact dataset (H5D_COMPACT is 0), for which nothing is
  * printed. */
 #define SHARED_AT 48
-/* Flushing a native file visits all datasets that lie in it, including those with a copied face.  It
+/* Flushing a native file visits all datasets that lie in it, including those with a copied header.  It
  * leaves a dataset alone whose description says that it is being closed. */
 #define CLOSING_AT 8
 static const unsigned char blank[16384] = {[CLOSING_AT] = 1};
 
-bool bkt_face_put(unsigned char out[BKT_FACE_BYTES], H5I_type_t type, bool wanted)
+bool bkt_native_header_put(unsigned char out[BKT_NATIVE_HEADER_BYTES], H5I_type_t type, bool wanted)
 {
     const void *description = blank;
     bool        put         = false;
-    memset(out, 0, BKT_FACE_BYTES);
+    memset(out, 0, BKT_NATIVE_HEADER_BYTES);
     if (type == H5I_DATASET)
         memcpy(out + SHARED_AT, &description, sizeof description);
-    for (size_t i = 0; wanted && face.cls && i < BKT_COUNT(kinds); i++)
+    for (size_t i = 0; wanted && held.cls && i < BKT_COUNT(kinds); i++)
         if (kinds[i].type == type) {
-            memcpy(out, face.bytes[i], kinds[i].bytes);
+            memcpy(out, held.bytes[i], kinds[i].bytes);
             put = true;
         }
     return put;
 }
 
-void bkt_face_copy(unsigned char out[BKT_FACE_BYTES], H5I_type_t type, const void *native)
+void bkt_native_header_copy(unsigned char out[BKT_NATIVE_HEADER_BYTES], H5I_type_t type, const void *native)
 {
     for (size_t i = 0; native && i < BKT_COUNT(kinds); i++)
         if (kinds[i].type == type)
             memcpy(out, native, kinds[i].whole);
 }
 
-const H5VL_class_t *bkt_face_class(void) { return face.cls; }
+const H5VL_class_t *bkt_native_header_class(void)
+{
+    return held.cls;
+}

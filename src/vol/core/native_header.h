@@ -9,34 +9,34 @@
  * any other.  (H5VLnative_file.c: H5VL_native_get_file_struct.)  Region references of the old kind need more:
  * HDF5 puts the region into that file's heap and finds it there again, see region_shadow.h.
  *
- * This is done for HDF5 versions where it is known to work, see bkt_face_is_wanted().  Elsewhere the old
- * calls fail with HDF5's own clear message. */
+ * This is done for HDF5 versions where it is known to work, see bkt_native_header_is_wanted().  Elsewhere the
+ * old calls fail with HDF5's own clear message. */
 #pragma once
 
 #include <hdf5.h>
 #include <stdbool.h>
 
 /* A whole native datatype; its name (HDF5 reads it when links change) and more are 0. */
-#define BKT_FACE_BYTES 104
+#define BKT_NATIVE_HEADER_BYTES 104
 
 /** Whether the connector supports the old calls of this version of HDF5. */
-bool bkt_face_is_wanted(void);
+bool bkt_native_header_is_wanted(void);
 
 /** Call when one of our files, or an object of a plain file, opens and closes. */
-void bkt_face_acquire(bool wanted);
-void bkt_face_release(void);
+void bkt_native_header_acquire(bool wanted);
+void bkt_native_header_release(void);
 
 /** Fill the first bytes of an object of the given type.  False: old calls are off and the bytes are not
  *  usable; HDF5 must not see the object as native. */
-bool bkt_face_put(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, bool wanted);
+bool bkt_native_header_put(unsigned char out[BKT_NATIVE_HEADER_BYTES], H5I_type_t type, bool wanted);
 
 /** The file in memory, as HDF5's native connector has it; NULL: old calls are off. */
-void *bkt_face_file(void);
+void *bkt_native_header_file(void);
 
-/** Take the face of a native object instead; NULL: leave the face as it is. */
-void bkt_face_copy(unsigned char face[BKT_FACE_BYTES], H5I_type_t type, const void *native);
+/** Take the header of a native object instead; NULL: leave it as it is. */
+void bkt_native_header_copy(unsigned char out[BKT_NATIVE_HEADER_BYTES], H5I_type_t type, const void *native);
 
-/** The class to show as the terminal connector's, for objects that have a face; NULL: ours. */
-const H5VL_class_t *bkt_face_class(void);
+/** The class to show as the terminal connector's, for objects that have a native header; NULL: ours. */
+const H5VL_class_t *bkt_native_header_class(void);
 /** Forget all shadows of datasets: they vanished with their file (convert/region_shadow.c). */
 void bkt_region_shadow_forget_all(void);

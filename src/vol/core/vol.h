@@ -40,8 +40,8 @@ struct bkt_file {
 
 /** The object behind an id of the connector. */
 struct bkt_vobj {
-    unsigned char            face[BKT_FACE_BYTES]; /* first, see native_header.h */
-    bool                     has_face;
+    unsigned char native_header[BKT_NATIVE_HEADER_BYTES]; /* first, see native_header.h */
+    bool has_native_header;
     H5I_type_t               type; /* H5I_FILE, GROUP, DATASET, DATATYPE, ATTR */
     const struct bkt_ops    *ops;  /* of its kind of file */
     struct bkt_file         *file; /* holds one reference; NULL: not in a domain */

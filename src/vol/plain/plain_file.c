@@ -139,8 +139,8 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
         *id = H5I_INVALID_HID;
         BKT_NOMEM(err);
     }
-    if (o->has_face) /* the face of its own file, whose heap holds its region references */
-        bkt_face_copy(o->face, o->type, H5VLobject(*id));
+    if (o->has_native_header) /* the header of its own file, whose heap holds its region references */
+        bkt_native_header_copy(o->native_header, o->type, H5VLobject(*id));
     o->native_id = *id;
     *id          = H5I_INVALID_HID;
     *out         = o;
