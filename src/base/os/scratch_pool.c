@@ -17,14 +17,15 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; before that it is an error, and nothing happens */
 #endif
-#define DEAR_US 2000 /* us of CPU: more than 512 small pages take, less than a page that the host has to
-                        provide */
+#define SLOW_US                                                                                              \
+    2000 /* us of CPU: more than 512 small pages take, less than a page that the host has to                 \
+            provide */
 
 /* A huge page is cheaper than 512 small pages if the machine has it at hand.  A virtual machine that gave
  * free memory back to its host has to get it again first, which costs far more than small pages.  So huge
  * pages are requested one by one where that is possible.  After one expensive page, this process requests no
  * more. */
-static atomic_bool dear;
+static atomic_bool too_slow; /* such a page took longer than SLOW_US */
 
 static uint64_t cpu_us(void)
 {
@@ -35,19 +36,19 @@ static uint64_t cpu_us(void)
 
 bool bkt_huge_take(void *at)
 {
-    if (atomic_load(&dear))
+    if (atomic_load(&too_slow))
         return false;
     uint64_t begin = cpu_us();
     if (madvise(at, BKT_HUGE_PAGE, MADV_HUGEPAGE) < 0 || madvise(at, BKT_HUGE_PAGE, MADV_POPULATE_WRITE) < 0)
         return false;
-    if (cpu_us() - begin > DEAR_US)
-        atomic_store(&dear, true);
+    if (cpu_us() - begin > SLOW_US)
+        atomic_store(&too_slow, true);
     return true;
 }
 
 void bkt_huge_want(void *at, size_t n)
 {
-    if (n >= BKT_HUGE_PAGE && !atomic_load(&dear))
+    if (n >= BKT_HUGE_PAGE && !atomic_load(&too_slow))
         (void)madvise(at, n - n % BKT_HUGE_PAGE, MADV_HUGEPAGE);
 }
 
