@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/list.h"
 #include "schema/edit/edit.h"
@@ -270,19 +271,25 @@ static int copy_new(struct bkt_copier *c, hid_t from, hid_t dst, const char *nam
     return rc;
 }
 
-/* The name that HDF5 gives a copy made for a reference's sake.  The number is the copy's, so that several
- * copies of one object have several names.  *taken: a merged committed type has that name already. */
-static int name_by_number(const struct bkt_copier *c, hid_t copy, char *name, size_t size, bool *taken)
+/* A name as HDF5 gives it to a copy made for a reference's sake.  HDF5's number is the address of the copy,
+ * so each copy has another one.  Here it is the source's number; for its next copies it is the time. */
+static int numbered_name(const struct bkt_copier *c, hid_t from, char *name, size_t size)
 {
     H5O_info2_t info;
-    uint64_t number = 0;
-    BKT_PASS(bkt_object_identify(copy, &info.fileno, &info.token, c->err));
+    struct timespec now;
+    uint64_t n = 0, next;
+    htri_t taken;
+    BKT_PASS(bkt_object_identify(from, &info.fileno, &info.token, c->err));
     for (size_t i = 8; i > 0; i--)
-        number = number << 8 | info.token.__data[i - 1];
-    (void)snprintf(name, size, "/~obj_pointed_by_%llu", (unsigned long long)number);
-    htri_t exists = H5Lexists(c->root, name, H5P_DEFAULT);
-    *taken = exists > 0;
-    return exists < 0 ? bkt_copy_failed(c, "looking for the name of a copy") : BKT_OK;
+        n = n << 8 | info.token.__data[i - 1];
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    next = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    do {
+        (void)snprintf(name, size, "/~obj_pointed_by_%llu", (unsigned long long)n);
+        taken = H5Lexists(c->root, name, H5P_DEFAULT);
+        n = next++;
+    } while (taken > 0);
+    return taken < 0 ? bkt_copy_failed(c, "looking for a free name") : BKT_OK;
 }
 
 /* No link leads to the copy until it is complete.  So the copy is not a part of its own source, and
@@ -293,7 +300,6 @@ int bkt_copy_as(struct bkt_copier *c, hid_t from, const char *name)
     char numbered[64];
     const char *path, *above = c->name;
     const unsigned depth = c->depth;
-    bool taken = false;
     c->name = name ? name : "the object of a reference";
     int rc = copy_new(c, from, c->root, NULL, H5P_DEFAULT, 0);
     c->depth = depth;
@@ -302,8 +308,8 @@ int bkt_copy_as(struct bkt_copier *c, hid_t from, const char *name)
     if (rc == BKT_OK && !path)
         rc = BKT_ERR(c->err, BKT_EINVAL, "%s: not copied", c->name);
     if (rc == BKT_OK && !name)
-        rc = name_by_number(c, loc, numbered, sizeof numbered, &taken);
-    if (rc == BKT_OK && !taken)
+        rc = numbered_name(c, from, numbered, sizeof numbered);
+    if (rc == BKT_OK)
         rc = bkt_copy_link_again(c, loc, path, c->root, name ? name : numbered, c->lcpl);
     c->name = above;
     return rc;
