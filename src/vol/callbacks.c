@@ -324,6 +324,11 @@ static int optional_of_object(struct bkt_vobj *obj, const H5VL_loc_params_t *loc
         return o->ops->object->set_comment(o, a->set_comment.comment, err);
     case H5VL_NATIVE_OBJECT_GET_NATIVE_INFO: /* H5Oget_info1() and h5stat ask for it */
         return native_info(obj, loc, args, err);
+    case H5VL_NATIVE_OBJECT_DISABLE_MDC_FLUSHES:
+    case H5VL_NATIVE_OBJECT_ENABLE_MDC_FLUSHES:
+        return obj->ops->object->hold_mdc(obj, args->op_type == H5VL_NATIVE_OBJECT_DISABLE_MDC_FLUSHES, err);
+    case H5VL_NATIVE_OBJECT_ARE_MDC_FLUSHES_DISABLED:
+        return obj->ops->object->is_mdc_held(obj, a->are_mdc_flushes_disabled.flag, err);
     default:
         BKT_FAIL(err, BKT_EUNSUP, "native object operation %d has no meaning in a bucket", args->op_type);
     }

@@ -274,6 +274,26 @@ static int set_comment(struct bkt_vobj *o, const char *text, struct bkt_err *err
     return bkt_edit_comment(o->file->dom, &o->obj->id, text, err);
 }
 
+/* ---- H5Odisable_mdc_flushes ---- */
+
+/* SWMR writers hold an object back in the cache of HDF5's own files while they change it.  A domain has no
+ * such cache: changes are stored by flushes.  The calls only keep account, as HDF5 does. */
+static int hold_mdc(struct bkt_vobj *o, bool hold, struct bkt_err *err)
+{
+    struct bkt_vobj *holder = bkt_vobj_mdc_holder(o);
+    BKT_FAIL_IF(err, hold == (holder != NULL), BKT_EINVAL, "%s: flushes of its metadata are %s already",
+                bkt_vobj_place(o), hold ? "disabled" : "enabled");
+    (hold ? o : holder)->mdc_held = hold;
+    return BKT_OK;
+}
+
+static int is_mdc_held(struct bkt_vobj *o, hbool_t *out, struct bkt_err *err)
+{
+    (void)err;
+    *out = bkt_vobj_mdc_holder(o) != NULL;
+    return BKT_OK;
+}
+
 const struct bkt_object_ops bkt_domain_object_ops = {.file = get_file,
                                                  .get = get,
                                                  .token = get_token,
@@ -282,4 +302,6 @@ const struct bkt_object_ops bkt_domain_object_ops = {.file = get_file,
                                                  .change_refs = change_refs,
                                                  .get_comment = get_comment,
                                                  .set_comment = set_comment,
+                                                 .hold_mdc = hold_mdc,
+                                                 .is_mdc_held = is_mdc_held,
                                                  .stat = bkt_object_stat};

@@ -207,10 +207,29 @@ void bkt_vobj_drop_id(hid_t id)
         (void)H5Idec_ref(id);
 }
 
+/* Another handle on the object, through any handle of the domain; @p held: the one that keeps account. */
+static struct bkt_vobj *other_handle(const struct bkt_vobj *o, bool held)
+{
+    for (struct bkt_file *f = o->file ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f))
+        for (struct bkt_vobj *x = f->dom == o->file->dom ? f->objects : NULL; x; x = x->next)
+            if (x != o && x->type == o->type && x->mdc_held == held &&
+                strcmp(x->obj->id.text, o->obj->id.text) == 0)
+                return x;
+    return NULL;
+}
+
+struct bkt_vobj *bkt_vobj_mdc_holder(struct bkt_vobj *o)
+{
+    return o->mdc_held ? o : other_handle(o, true);
+}
+
 void bkt_vobj_free(struct bkt_vobj *o)
 {
     if (!o)
         return;
+    struct bkt_vobj *heir = o->mdc_held ? other_handle(o, false) : NULL;
+    if (heir)
+        heir->mdc_held = true;
     /* The id is still in HDF5's table.  If this is the last object, the file behind the native headers is
      * closed. HDF5 then looks through all datasets for those that lie in that file. */
     memset(o->native_header, 0, sizeof o->native_header);

@@ -169,6 +169,9 @@ struct bkt_object_ops {
     int (*set_comment)(struct bkt_vobj *o, const char *text, struct bkt_err *err);
     /** NULL: objects have no header, all is zero. */
     int (*native_info)(struct bkt_vobj *o, H5VL_native_object_get_native_info_t *a, struct bkt_err *err);
+    /** H5Odisable_mdc_flushes() and H5Oenable_mdc_flushes(), H5Oare_mdc_flushes_disabled(). */
+    int (*hold_mdc)(struct bkt_vobj *o, bool hold, struct bkt_err *err);
+    int (*is_mdc_held)(struct bkt_vobj *o, hbool_t *out, struct bkt_err *err);
     int (*stat)(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err);
     /** H5Ocopy() within this kind of file; NULL: copied by public calls (vol/copy). */
     int (*copy)(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t ocpypl, hid_t lcpl,

@@ -53,6 +53,7 @@ struct bkt_vobj {
     hid_t                    native_id;    /* bkt_plain_ops: the object behind it; else H5I_INVALID_HID */
     char *outside; /* FILE: stands for the object `path` of the file of this name (object_refs.h) */
     char                    *called;  /* FILE, plain: the name by which it is known; NULL: HDF5's */
+    bool                     mdc_held; /* bkt_vobj_mdc_holder() */
     /* DATASET */
     struct bkt_dsetio *io;
     hid_t              dapl;
@@ -81,6 +82,9 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
 /** New object outside of domains.  NULL: out of memory. */
 struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type);
 void             bkt_vobj_free(struct bkt_vobj *o);
+/** The handle that keeps account of H5Odisable_mdc_flushes() for the object of @p o: itself, or another one
+ *  in any open of the file; NULL: flushes are enabled.  If it closes, another handle follows. */
+struct bkt_vobj *bkt_vobj_mdc_holder(struct bkt_vobj *o);
 static inline void bkt_vobj_freep(struct bkt_vobj **o) { bkt_vobj_free(*o); }
 /** The first open object outside of domains; the others follow by `next`. */
 struct bkt_vobj *bkt_vobj_plain(void);

@@ -471,6 +471,17 @@ static int object_native_info(struct bkt_vobj *o, H5VL_native_object_get_native_
     return PASS_NATIVE(err, H5Oget_native_info(o->native_id, a->ninfo, a->fields), "H5Oget_native_info");
 }
 
+static int object_hold_mdc(struct bkt_vobj *o, bool hold, struct bkt_err *err)
+{
+    return hold ? PASS_NATIVE(err, H5Odisable_mdc_flushes(o->native_id), "H5Odisable_mdc_flushes")
+                : PASS_NATIVE(err, H5Oenable_mdc_flushes(o->native_id), "H5Oenable_mdc_flushes");
+}
+
+static int object_is_mdc_held(struct bkt_vobj *o, hbool_t *out, struct bkt_err *err)
+{
+    return PASS_NATIVE(err, H5Oare_mdc_flushes_disabled(o->native_id, out), "H5Oare_mdc_flushes_disabled");
+}
+
 static int object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
 {
     return PASS_NATIVE(err, H5Gget_objinfo(o->native_id, ".", true, out), "H5Gget_objinfo");
@@ -529,6 +540,8 @@ static const struct bkt_object_ops object_ops = {.file = object_file,
                                                  .get_comment = object_get_comment,
                                                  .set_comment = object_set_comment,
                                                  .native_info = object_native_info,
+                                                 .hold_mdc = object_hold_mdc,
+                                                 .is_mdc_held = object_is_mdc_held,
                                                  .stat = object_stat,
                                                  .copy = object_copy};
 

@@ -370,6 +370,12 @@ static void plain_calls(hid_t unused, struct out *o)
     say_result(o, "H5Dformat_convert", H5Dformat_convert(d));
     H5Oget_native_info(d, &native, H5O_NATIVE_INFO_ALL);
     say(o, "header of %d bytes", (int)native.hdr.space.total);
+    hbool_t held = false;
+    say_result(o, "H5Odisable_mdc_flushes", H5Odisable_mdc_flushes(d));
+    say_result(o, "again", H5Odisable_mdc_flushes(d));
+    H5Oare_mdc_flushes_disabled(d, &held);
+    say(o, "disabled %d", (int)held);
+    say_result(o, "H5Oenable_mdc_flushes", H5Oenable_mdc_flushes(d));
     H5Dclose(d);
     say(o, "free: %d bytes in %d sections", (int)H5Fget_freespace(f), (int)H5Fget_free_sections(f, H5FD_MEM_DEFAULT, 0, NULL));
     H5Fget_info2(f, &info);

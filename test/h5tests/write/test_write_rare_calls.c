@@ -543,6 +543,58 @@ static void several_files(const struct out *o)
     H5Eclear2(H5E_DEFAULT);
 }
 
+/* ---- H5Odisable_mdc_flushes ---- */
+
+static void say_held(hid_t id, const char *what, struct out *o)
+{
+    hbool_t held = false;
+    herr_t  rc   = H5Oare_mdc_flushes_disabled(id, &held);
+    say(o, "%s: %d, disabled %d", what, rc < 0 ? -1 : 0, rc >= 0 && held);
+}
+
+/* All handles of an object know, also those of the file's other ids, until the last one closes. */
+static void metadata_held(hid_t f, struct out *o)
+{
+    hid_t s = H5Screate(H5S_SCALAR), t = H5Tcopy(H5T_STD_I16LE), again = H5Freopen(f);
+    hid_t g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), a = H5Acreate2(g, "a", t, s, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t d = H5Dcreate2(f, "d", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t ids[] = {g, d, t, f, a, s};
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        say_held(ids[i], "at first", o);
+        say_result(o, "enabling", H5Oenable_mdc_flushes(ids[i]));
+        say_result(o, "disabling", H5Odisable_mdc_flushes(ids[i]));
+        say_held(ids[i], "then", o);
+        say_result(o, "disabling again", H5Odisable_mdc_flushes(ids[i]));
+        say_result(o, "enabling", H5Oenable_mdc_flushes(ids[i]));
+        say_held(ids[i], "at last", o);
+    }
+    H5Aclose(a);
+    H5Eclear2(H5E_DEFAULT);
+    for (int first = 0; first < 2; first++) {
+        hid_t x[2] = {H5Dopen2(f, "d", H5P_DEFAULT), H5Dopen2(again, "d", H5P_DEFAULT)};
+        say_result(o, "disabling", H5Odisable_mdc_flushes(x[first]));
+        say_held(d, "the first handle", o);
+        say_held(x[!first], "a handle by another id", o);
+        H5Dclose(x[first]);
+        say_held(x[!first], "after one has closed", o);
+        H5Dclose(d);
+        say_held(x[!first], "after two have closed", o);
+        say_result(o, "H5Dflush", H5Dflush(x[!first]));
+        say_held(x[!first], "after a flush", o);
+        say_held(g, "another object", o);
+        H5Dclose(x[!first]);
+        d = H5Dopen2(f, "d", H5P_DEFAULT);
+        say_held(d, "after all have closed", o);
+    }
+    H5Dclose(d);
+    H5Gclose(g);
+    H5Tclose(t);
+    H5Sclose(s);
+    H5Fclose(again);
+    H5Eclear2(H5E_DEFAULT);
+}
+
 static const struct write_case cases[] = {
     {"the rest of the 1.8 and 1.10 API", old_calls, NULL},
     {"the rest of the asynchronous forms", asynchronous, NULL},
@@ -551,6 +603,7 @@ static const struct write_case cases[] = {
     {"selections made of others", combined, NULL},
     {"as many soft links as the program allows", many_links, NULL},
     {"a program hears about flushes", flush_callbacks, NULL},
+    {"a program holds metadata back", metadata_held, NULL},
     {"zeros that are not a value, or look different", zeros, zeros_again},
 };
 
