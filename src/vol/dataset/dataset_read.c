@@ -110,22 +110,30 @@ static bool is_zero(const unsigned char *p, size_t n)
     return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
 }
 
-/* If a dataset was never written and its fill value isn't set, HDF5 returns zeros without converting
- * them.  Conversion would change them for an enum without such a member, or a string that is padded with
- * spaces.  @p raw: n bytes as they are stored */
+/* Whether conversion changes zeros: for an enum without such a member, or a string that is padded with
+ * spaces. */
+static int zeros_change(const struct job *j, bool *out, struct bkt_err *err)
+{
+    size_t room = j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst;
+    BKT_CLEANUP(bkt_freep) unsigned char *one = calloc(2, room);
+    BKT_NEED(err, one);
+    struct bkt_value_column col = {.base = one, .stride = j->conv.src, .scratch = true};
+    BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, &col, 1, one + room, j->dxpl, err));
+    *out = !is_zero(one + room, j->conv.dst);
+    return BKT_OK;
+}
+
+/* If a dataset was never written and its fill value isn't set, HDF5 returns zeros without converting them.  So
+ * it doesn't call the program's function for conversions.  @p raw: n bytes as they are stored */
 static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) unsigned char *one = NULL;
-    bool written = true;
+    bool written = true, matters = bkt_value_tree_asks(j->dxpl);
     if (j->unwritten || j->transform || j->o->was_written || j->o->obj->dset.has_fill || !j->conv.src || !n ||
         !is_zero(raw, n))
         return BKT_OK;
-    one = calloc(2, j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
-    BKT_NEED(err, one);
-    unsigned char    *to  = one + (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst);
-    struct bkt_value_column col = {.base = one, .stride = j->conv.src, .scratch = true};
-    BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, &col, 1, to, j->dxpl, err));
-    if (!is_zero(to, j->conv.dst))
+    if (!matters)
+        BKT_PASS(zeros_change(j, &matters, err));
+    if (matters)
         BKT_PASS(bkt_dataset_was_written(j->o, &written, err));
     j->unwritten = !written;
     return BKT_OK;

@@ -210,10 +210,72 @@ static void asked(hid_t f, struct out *o)
     H5Pclose(dxpl);
 }
 
+/* ---- values that were never written ---- */
+
+static H5T_conv_ret_t count_and_refuse(H5T_conv_except_t kind, hid_t from, hid_t to, void *a, void *b, void *calls)
+{
+    (void)kind, (void)from, (void)to, (void)a, (void)b;
+    ++*(int *)calls;
+    return H5T_CONV_ABORT;
+}
+
+static hid_t one_member(hid_t base, const void *value)
+{
+    hid_t t = H5Tenum_create(base);
+    H5Tenum_insert(t, "one", value);
+    return t;
+}
+
+/* An enum without a member 0: the program is asked about zeros that are stored, but not if nothing is. */
+static void unwritten_enums(hid_t f, struct out *o)
+{
+    const short   le = 1, be = 256;
+    const int     hundred = 100;
+    const hsize_t n = 8, chunk = 4, start = 1;
+    hid_t         s = H5Screate_simple(1, &n, NULL), dxpl = H5Pcreate(H5P_DATASET_XFER);
+    hid_t         t = one_member(H5T_STD_I16BE, H5Tget_order(H5T_NATIVE_SHORT) == H5T_ORDER_LE ? &le : &be);
+    hid_t         m = one_member(H5T_NATIVE_INT, &hundred);
+    for (int k = 0; k < 24; k++) {
+        int           got[8] = {9, 9, 9, 9, 9, 9, 9, 9}, some[8] = {100, 100, 100, 100, 100, 100, 100, 100}, calls = 0;
+        const hsize_t written = (const hsize_t[]){0, 2, 6}[k % 3];
+        const int     form = k / 3 % 4;
+        char          name[16];
+        hid_t         p = H5Pcreate(H5P_DATASET_CREATE);
+        if (form == 0)
+            H5Pset_layout(p, H5D_COMPACT);
+        if (form >= 2)
+            H5Pset_chunk(p, 1, &chunk);
+        if (form == 3)
+            H5Pset_alloc_time(p, H5D_ALLOC_TIME_EARLY);
+        if (k >= 12)
+            H5Pset_fill_value(p, m, &hundred);
+        snprintf(name, sizeof name, "enum %d", k);
+        hid_t d = H5Dcreate2(f, name, t, s, H5P_DEFAULT, p, H5P_DEFAULT), part = H5Screate_simple(1, &written, NULL);
+        H5Sselect_hyperslab(s, H5S_SELECT_SET, &start, NULL, &written, NULL);
+        if (written)
+            H5Dwrite(d, m, part, s, H5P_DEFAULT, some);
+        H5Sselect_all(s);
+        H5Pset_type_conv_cb(dxpl, count_and_refuse, &calls);
+        herr_t rc = H5Dread(d, m, H5S_ALL, H5S_ALL, dxpl, got);
+        say(o, "form %d, fill value %d, %d written: %d, asked %d", form, k >= 12, (int)written, rc < 0 ? -1 : 0, calls);
+        for (int i = 0; i < 8 && rc >= 0; i++)
+            say(o, "%d", got[i]);
+        H5Sclose(part);
+        H5Dclose(d);
+        H5Pclose(p);
+    }
+    H5Eclear2(H5E_DEFAULT);
+    H5Tclose(m);
+    H5Tclose(t);
+    H5Sclose(s);
+    H5Pclose(dxpl);
+}
+
 static const struct write_case cases[] = {
     {"every type is written and read as every other", made, as_others},
     {"fields are converted where the program has them", records, read_records},
     {"a program that asks gets a report of what doesn't fit", asked, NULL},
+    {"a program that asks gets no report of what was never written", unwritten_enums, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
