@@ -123,7 +123,7 @@ static int zeros_change(const struct job *j, bool *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* If a dataset was never written and its fill value isn't set, HDF5 returns zeros without converting them.  So
+/* If a dataset was never written and its fill value isn't set, HDF5 returns zeros without converting them. So
  * it doesn't call the program's function for conversions.  @p raw: n bytes as they are stored */
 static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, struct bkt_err *err)
 {
