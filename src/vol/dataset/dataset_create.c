@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"
+#include "schema/edit/edit.h"
 #include "schema/model/chunk_shape_rule.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/raw_files.h"
@@ -102,6 +103,10 @@ static int resize(void *arg, struct bkt_err *err)
 {
     const struct resize *r = arg;
     struct bkt_err why = {.n = 0};
+    if (bkt_is_virtual(r->o)) { /* no chunks could be cut */
+        BKT_PASS(bkt_edit_extent(r->o->file->dom, &r->o->obj->id, r->dims, err));
+        return bkt_edit_trimmed(r->o->file->dom, &r->o->obj->id, err);
+    }
     BKT_PASS(bkt_chunks_resize(r->io, r->dims, err));
     if (r->o->file->comm && bkt_chunks_flush_dataset(r->o->file->dom, &r->o->obj->id, &why) < 0)
         bkt_trace(BKT_TRACE_VOL, "chunks at the new border aren't stored yet: %s",
@@ -120,6 +125,8 @@ static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **
     *same = memcmp(d->space.dims, dims, d->space.rank * sizeof *dims) == 0;
     if (*same) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
+    if (bkt_is_virtual(o))
+        return bkt_virtual_holds(o, dims, err);
     BKT_FAIL_IF(err, d->layout.cls != BKT_D_CHUNKED, BKT_EUNSUP,
                 "the extent of a dataset whose data are in other files can't be changed");
     BKT_PASS(may_change(o, err));

@@ -328,6 +328,33 @@ int bkt_virtual_space(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     return bkt_view_space(&v, out, err);
 }
 
+/* One more than the last place in a dimension that is not the unlimited one */
+static hsize_t slab_end(const struct bkt_slab *s, unsigned d)
+{
+    return s->count[d] ? s->start[d] + (s->count[d] - 1) * s->stride[d] + s->block[d] : 0;
+}
+
+/* As in HDF5, an unlimited mapping has to fit in its other dimensions only.  Along its own one the extent
+ * follows the sources, whatever the program sets. */
+int bkt_virtual_holds(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
+{
+    hsize_t least[H5S_MAX_RANK] = {0};
+    unsigned rank = o->obj->dset.space.rank;
+    BKT_PASS(bkt_view_enter(err));
+    BKT_CLEANUP(bkt_view_fini) struct bkt_view v;
+    BKT_PASS(bkt_view_init(&v, o, err));
+    BKT_PASS(fixed_bounds(&v, rank, least, err));
+    for (size_t i = 0; i < v.n; i++)
+        for (unsigned d = 0; v.maps[i].v.unlimited && d < rank && d < v.maps[i].v.rank; d++)
+            if (d != v.maps[i].v.dim && least[d] < slab_end(&v.maps[i].v, d))
+                least[d] = slab_end(&v.maps[i].v, d);
+    for (unsigned d = 0; d < rank; d++)
+        BKT_FAIL_IF(err, dims[d] < least[d], BKT_EINVAL,
+                    "%s: mappings of the virtual dataset need an extent of %llu in dimension %u",
+                    bkt_vobj_place(o), (unsigned long long)least[d], d);
+    return BKT_OK;
+}
+
 /* ---- visiting the sources ---- */
 
 static int visit_printf(const struct bkt_view *v, const struct bkt_mapping *m, const struct bkt_visit *how,

@@ -18,6 +18,9 @@ static inline bool bkt_is_virtual(const struct bkt_vobj *dset)
  *  H5Pset_virtual_view, H5Pset_virtual_printf_gap).  A new id. */
 BKT_NODISCARD int bkt_virtual_space(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err);
 
+/** Whether H5Dset_extent() may make it @p dims large: BKT_EINVAL if a mapping would reach beyond. */
+BKT_NODISCARD int bkt_virtual_holds(struct bkt_vobj *dset, const hsize_t *dims, struct bkt_err *err);
+
 /** H5Dread() or H5Dwrite() on one virtual dataset. */
 BKT_NODISCARD int bkt_virtual_transfer(const struct bkt_io *io, struct bkt_err *err);
 

@@ -444,6 +444,87 @@ static void write_itself(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* ---- H5Dset_extent ---- */
+
+/* Elements beyond the mappings have the fill value. */
+static void say_elements(hid_t d, struct out *o)
+{
+    hsize_t dims[2] = {0, 1};
+    hid_t   s       = H5Dget_space(d);
+    int     rank    = H5Sget_simple_extent_dims(s, dims, NULL);
+    size_t  n       = (size_t)(dims[0] * dims[1]);
+    int    *v       = calloc(n + 1, sizeof *v);
+    say(o, "rank %d, %llu %llu, read %d", rank, (unsigned long long)dims[0], (unsigned long long)dims[1],
+        H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    for (size_t i = 0; i < n; i++)
+        say(o, "%d", v[i]);
+    free(v);
+    H5Sclose(s);
+}
+
+/* A virtual dataset of 4 x 5, with its first three rows mapped; @p endless: with all rows mapped that its source
+ * has.  Two sources: a fixed one, and one that grows. */
+static hid_t resizable(hid_t f, const char *name, hsize_t max, bool endless)
+{
+    const hsize_t dims[2] = {4, 5}, most[2] = {max, 7}, zero[2] = {0, 0}, all[2] = {H5S_UNLIMITED, 5}, rows[2] = {3, 5}, chunk[2] = {2, 2};
+    const int     fill    = -7;
+    int           v[20];
+    char          source[32];
+    hid_t         p = H5Pcreate(H5P_DATASET_CREATE), c = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t         vs = H5Screate_simple(2, dims, most), s = H5Screate_simple(2, dims, endless ? all : NULL);
+    snprintf(source, sizeof source, "source of %s", name);
+    if (endless)
+        H5Pset_chunk(c, 2, chunk);
+    for (int i = 0; i < 20; i++)
+        v[i] = i + 1;
+    hid_t d = H5Dcreate2(f, source, H5T_STD_I32LE, s, H5P_DEFAULT, c, H5P_DEFAULT);
+    H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    H5Dclose(d);
+    H5Sselect_hyperslab(vs, H5S_SELECT_SET, zero, NULL, endless ? (const hsize_t[]){1, 1} : rows, endless ? all : NULL);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, zero, NULL, endless ? (const hsize_t[]){1, 1} : rows, endless ? all : NULL);
+    H5Pset_virtual(p, vs, ".", source, s);
+    H5Pset_fill_value(p, H5T_NATIVE_INT, &fill);
+    H5Sselect_all(vs);
+    d = H5Dcreate2(f, name, H5T_STD_I32BE, vs, H5P_DEFAULT, p, H5P_DEFAULT);
+    H5Sclose(s);
+    H5Sclose(vs);
+    H5Pclose(c);
+    H5Pclose(p);
+    return d;
+}
+
+/* Sizes that HDF5 refuses come last: it keeps them in memory nevertheless. */
+static void resized(hid_t f, struct out *o)
+{
+    static const hsize_t to[][2] = {{6, 5}, {6, 7}, {3, 7}, {3, 5}, {3, 6}, {9, 6}, {9, 6}};
+    for (int k = 0; k < 3; k++) {
+        const char *name = (const char *[]){"unlimited", "limited", "endless"}[k];
+        hid_t       d    = resizable(f, name, k == 1 ? 9 : H5S_UNLIMITED, k == 2);
+        for (size_t i = 0; i < COUNT(to); i++) {
+            say_result(o, name, H5Dset_extent(d, to[i]));
+            say_elements(d, o);
+        }
+        if (k < 2) {
+            int v[54];
+            for (int i = 0; i < 54; i++)
+                v[i] = 100 + i;
+            say_result(o, "writing beyond the mapping", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        }
+        H5Dclose(d);
+        d = H5Dopen2(f, name, H5P_DEFAULT);
+        say_elements(d, o);
+        say_result(o, "more than it may", H5Dset_extent(d, (const hsize_t[]){k == 1 ? 10 : 9, 8}));
+        H5Dclose(d);
+    }
+    for (int k = 0; k < 3; k++) { /* too small for the mapping */
+        char  name[16];
+        hid_t d = resizable(f, (snprintf(name, sizeof name, "small %d", k), name), H5S_UNLIMITED, k == 2);
+        say_result(o, "smaller than the mapping", H5Dset_extent(d, (const hsize_t[]){k == 0 ? 2 : 4, k == 0 ? 5 : 4}));
+        H5Dclose(d);
+    }
+    H5Eclear2(H5E_DEFAULT);
+}
+
 static const struct write_case cases[] = {
     {"fixed mappings, in this file, in another, and nowhere", write_fixed, read_fixed},
     {"mappings as long as their sources", write_unlimited, read_unlimited},
@@ -455,6 +536,7 @@ static const struct write_case cases[] = {
     {"lists of virtual datasets, and their copies", write_lists, read_lists},
     {"folders in which sources are looked for", write_prefixes, read_prefixes},
     {"a dataset that is its own source", write_itself, NULL},
+    {"virtual datasets grow and shrink around their mappings", resized, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
