@@ -250,16 +250,16 @@ BKT_CALLBACK(object_copy, done, copy_object(src, sloc, sname, dst, dloc, dname, 
              void *src, const H5VL_loc_params_t *sloc, const char *sname, void *dst,
              const H5VL_loc_params_t *dloc, const char *dname, hid_t ocpypl, hid_t lcpl)
 
-BKT_CALLBACK(object_get, done, bkt_object_query(obj, loc, args, &err), void *obj,
-             const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args)
+BKT_CALLBACK(object_get, done, bkt_vobj_query(obj, loc, args, &err), void *obj, const H5VL_loc_params_t *loc,
+             H5VL_object_get_args_t *args)
 
 static int object_exists(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, hbool_t *out,
                          struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
     if (loc->type == H5VL_OBJECT_BY_NAME)
-        return bkt_object_exists_at(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, 0,
-                                    out, err);
+        return bkt_vobj_exists_at(obj, loc->loc_data.loc_by_name.name, loc->loc_data.loc_by_name.lapl_id, 0,
+                                  out, err);
     BKT_PASS(bkt_path_locate(obj, loc, &o, err));
     *out = true;
     return BKT_OK;
@@ -273,7 +273,7 @@ static herr_t specific_of_object(struct bkt_vobj *obj, const H5VL_loc_params_t *
     case H5VL_OBJECT_EXISTS:
         return object_exists(obj, loc, args->args.exists.exists, err);
     case H5VL_OBJECT_LOOKUP:
-        return bkt_object_lookup(obj, loc, args->args.lookup.token_ptr, err);
+        return bkt_vobj_lookup(obj, loc, args->args.lookup.token_ptr, err);
     case H5VL_OBJECT_VISIT:
         BKT_PASS(bkt_path_locate(obj, loc, &o, err));
         return o->ops->object->visit(o, &args->args.visit, err);

@@ -29,13 +29,13 @@ BKT_NODISCARD int bkt_group_mount(struct bkt_vobj *o, const char *name, struct b
 BKT_NODISCARD int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err);
 
 /** The callbacks H5VL_object_get, and H5VL_OBJECT_LOOKUP. */
-BKT_NODISCARD int bkt_object_query(struct bkt_vobj *obj, const H5VL_loc_params_t *loc,
-                                   H5VL_object_get_args_t *args, struct bkt_err *err);
-BKT_NODISCARD int bkt_object_lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_t *out,
-                                    struct bkt_err *err);
+BKT_NODISCARD int bkt_vobj_query(struct bkt_vobj *obj, const H5VL_loc_params_t *loc,
+                                 H5VL_object_get_args_t *args, struct bkt_err *err);
+BKT_NODISCARD int bkt_vobj_lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_t *out,
+                                  struct bkt_err *err);
 /** H5Oexists_by_name.  @p depth: of soft links, see ops.h */
-BKT_NODISCARD int bkt_object_exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsigned depth,
-                                       hbool_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_vobj_exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsigned depth,
+                                     hbool_t *out, struct bkt_err *err);
 
 /** H5Giterate, H5Gget_objinfo; the return value of the program's callback, or a negative code. */
 herr_t bkt_old_group_call(struct bkt_vobj *o, H5VL_optional_args_t *args, struct bkt_err *err);
@@ -45,7 +45,7 @@ herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err);
 /** H5Gget_objinfo of an object; entry of bkt_domain_ops (see ops.h).
  *  @param out  zeroed; gets the address, number of hard links, type and time
  *  @return BKT_OK; the errors of reading the object */
-int bkt_object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err);
+int bkt_vobj_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err);
 /** H5Gget_objinfo of a link that is not followed; entry of bkt_domain_ops.
  *  @param out  zeroed; gets the type and the value's length
  *  @return 1; 0: no link, or a hard link, so its object is to be described */

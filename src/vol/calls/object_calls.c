@@ -116,7 +116,7 @@ static int get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err 
     case H5VL_OBJECT_GET_NAME:
         return get_name(o, args, err);
     case H5VL_OBJECT_GET_INFO:
-        return bkt_object_info(o, args->args.get_info.fields, args->args.get_info.oinfo, err);
+        return bkt_vobj_info(o, args->args.get_info.fields, args->args.get_info.oinfo, err);
     case H5VL_OBJECT_GET_TYPE:
         *args->args.get_type.obj_type = bkt_object_type(o->obj);
         return BKT_OK;
@@ -143,12 +143,12 @@ static int name_of_token(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5V
     return BKT_OK;
 }
 
-int bkt_object_query(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args,
-                     struct bkt_err *err)
+int bkt_vobj_query(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5VL_object_get_args_t *args,
+                   struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
     bool name = args->op_type == H5VL_OBJECT_GET_NAME;
-    if (bkt_object_is_only_asked(obj, loc))
+    if (bkt_vobj_is_only_asked(obj, loc))
         return BKT_ENOENT;
     if (args->op_type == H5VL_OBJECT_GET_FILE)
         return obj->ops->object->file(obj, (struct bkt_vobj **)args->args.get_file.file, err);
@@ -191,11 +191,10 @@ static int answer_lookup(struct bkt_vobj *obj, const struct bkt_id *answer, H5O_
     return BKT_OK;
 }
 
-int bkt_object_lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_t *out,
-                      struct bkt_err *err)
+int bkt_vobj_lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
-    const struct bkt_id *answer = bkt_object_lookup_answer();
+    const struct bkt_id *answer = bkt_vobj_lookup_answer();
     bool old = bkt_region_shadow_is_old_call();
     if (obj->outside) {
         bkt_outside_token(obj, out);
@@ -228,7 +227,7 @@ static int exists(struct bkt_link_place *p, hid_t lapl, unsigned depth, hbool_t 
     BKT_FAIL_IF(err, p->link->cls == BKT_L_SOFT && p->link->path && depth >= most, BKT_EFORMAT,
                 "%s: more than %zu soft links on the way to '%s' (see H5Pset_nlinks)", file, most, p->path);
     if (p->link->cls == BKT_L_SOFT && p->link->path)
-        return bkt_object_exists_at(p->group, p->link->path, lapl, depth + 1, out, err);
+        return bkt_vobj_exists_at(p->group, p->link->path, lapl, depth + 1, out, err);
     bool external = p->link->cls == BKT_L_EXTERNAL;
     int rc = bkt_path_open(p->group, p->name, lapl, &o, &why);
     *out = rc == BKT_OK;
@@ -236,8 +235,8 @@ static int exists(struct bkt_link_place *p, hid_t lapl, unsigned depth, hbool_t 
     return rc == BKT_OK || absent ? BKT_OK : bkt_err_copy(err, rc, &why);
 }
 
-int bkt_object_exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsigned depth, hbool_t *out,
-                         struct bkt_err *err)
+int bkt_vobj_exists_at(struct bkt_vobj *from, const char *path, hid_t lapl, unsigned depth, hbool_t *out,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_link_place_fini) struct bkt_link_place p = {.group = NULL};
     BKT_PASS(bkt_link_place_at(from, path, lapl, &p, err));
@@ -295,13 +294,13 @@ static int is_mdc_held(struct bkt_vobj *o, hbool_t *out, struct bkt_err *err)
 }
 
 const struct bkt_object_ops bkt_domain_object_ops = {.file = get_file,
-                                                 .get = get,
-                                                 .token = get_token,
-                                                 .exists = exists,
-                                                 .visit = bkt_iterate_objects,
-                                                 .change_refs = change_refs,
-                                                 .get_comment = get_comment,
-                                                 .set_comment = set_comment,
-                                                 .hold_mdc = hold_mdc,
-                                                 .is_mdc_held = is_mdc_held,
-                                                 .stat = bkt_object_stat};
+                                                     .get = get,
+                                                     .token = get_token,
+                                                     .exists = exists,
+                                                     .visit = bkt_iterate_objects,
+                                                     .change_refs = change_refs,
+                                                     .get_comment = get_comment,
+                                                     .set_comment = set_comment,
+                                                     .hold_mdc = hold_mdc,
+                                                     .is_mdc_held = is_mdc_held,
+                                                     .stat = bkt_vobj_stat};

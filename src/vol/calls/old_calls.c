@@ -43,12 +43,12 @@ static herr_t iterate(struct bkt_vobj *o, H5VL_native_group_iterate_old_t *q, st
 
 /* ---- H5Gget_objinfo ---- */
 
-int bkt_object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
+int bkt_vobj_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
 {
     static const H5G_obj_t types[] = {
         [H5O_TYPE_GROUP] = H5G_GROUP, [H5O_TYPE_DATASET] = H5G_DATASET, [H5O_TYPE_NAMED_DATATYPE] = H5G_TYPE};
     H5O_info2_t info;
-    BKT_PASS(bkt_object_info(o, H5O_INFO_BASIC | H5O_INFO_TIME, &info, err));
+    BKT_PASS(bkt_vobj_info(o, H5O_INFO_BASIC | H5O_INFO_TIME, &info, err));
     uint64_t address = bkt_get_le(info.token.__data, 8);
     out->fileno[0]   = info.fileno;
     out->objno[0]    = (unsigned long)address;

@@ -109,7 +109,7 @@ static int make_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, H5R_re
         BKT_PASS(open_region(in_file, r, &space, err));
     const char *attr = r->kind == BKT_REGION_ATTR ? r->attr : NULL;
     return r->file ? bkt_outside_ref(in_file, r, space, out, err)
-                   : bkt_object_make_ref(in_file, &r->dset, space, attr, out, err);
+                   : bkt_vobj_ref_make(in_file, &r->dset, space, attr, out, err);
 }
 
 int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_slice *text, H5R_ref_t *out, bool *made,
@@ -141,7 +141,7 @@ int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *tex
                  ? BKT_ERR(err, BKT_EFORMAT, "a region reference without a region of this file")
                  : open_region(in_file, &r, &space, err);
     if (rc == BKT_OK && space >= 0)
-        rc = bkt_object_make_old_region(in_file, &r.dset, space, out, err);
+        rc = bkt_vobj_ref_make_old(in_file, &r.dset, space, out, err);
     bkt_regref_fini(&r);
     return rc;
 }
@@ -158,12 +158,12 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     struct bkt_err why = {.n = 0};
     int rc = PASS_ON(&why, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
                      "following a reference that is to be stored");
-    if (rc < 0 && bkt_object_of_ref(ref, in_file, id) == BKT_OK) /* deleted; as in HDF5, references to it
+    if (rc < 0 && bkt_vobj_ref_id(ref, in_file, id) == BKT_OK) /* deleted; as in HDF5, references to it
                                                                     can still be moved */
         return BKT_OK;
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);
-    BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
+    BKT_PASS(bkt_vobj_identify(obj, &fileno, &token, err));
     /* The numbers of plain files and of our files are counted separately. */
     BKT_FAIL_IF(err,
                 fileno == in_file->file->fileno && bkt_vobj_is_in_file_of(in_file, H5VLobject(obj)) &&

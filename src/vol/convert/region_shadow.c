@@ -185,12 +185,12 @@ static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct 
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID, obj = H5I_INVALID_HID, space = H5I_INVALID_HID;
     unsigned long fileno;
     H5O_token_t   token;
-    BKT_PASS(bkt_object_root_id(in_file, &loc, err));
+    BKT_PASS(bkt_vobj_root_id(in_file, &loc, err));
     BKT_PASS(PASS_ON(err, obj = H5Rdereference2(loc, H5P_DEFAULT, H5R_DATASET_REGION, handle),
                      "following a region reference"));
     BKT_PASS(PASS_ON(err, space = H5Rget_region(loc, H5R_DATASET_REGION, handle),
                      "opening the region of a reference"));
-    BKT_PASS(bkt_object_identify(obj, &fileno, &token, err));
+    BKT_PASS(bkt_vobj_identify(obj, &fileno, &token, err));
     BKT_FAIL_IF(err, !bkt_token_id(in_file->file->dom, &token, &r->dset), BKT_EINVAL,
                 "a region reference leads to no dataset of the domain");
     return bkt_convert_from_region(space, r, err);

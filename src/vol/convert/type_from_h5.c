@@ -378,7 +378,7 @@ static int committed_id(struct bkt_vobj *in_file, hid_t type, struct bkt_id *id,
         return BKT_OK;
     unsigned long fileno;
     H5O_token_t   token;
-    BKT_PASS(bkt_object_identify(type, &fileno, &token, err));
+    BKT_PASS(bkt_vobj_identify(type, &fileno, &token, err));
     if (fileno != in_file->file->fileno)
         return BKT_OK;
     BKT_FAIL_IF(err, !bkt_token_id(in_file->file->dom, &token, id), BKT_ENOENT,

@@ -416,7 +416,7 @@ static int one_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c
     }
     BKT_PASS(bkt_ref_parse(element(col, i), c->src, &id, r->err));
     *made = id.text[0] != '\0';
-    return *made ? bkt_object_make_ref(r->in_file, &id, H5I_INVALID_HID, NULL, out, r->err) : BKT_OK;
+    return *made ? bkt_vobj_ref_make(r->in_file, &id, H5I_INVALID_HID, NULL, out, r->err) : BKT_OK;
 }
 
 static int new_ref(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,

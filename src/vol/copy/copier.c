@@ -279,7 +279,7 @@ static int numbered_name(const struct bkt_copier *c, hid_t from, char *name, siz
     struct timespec now;
     uint64_t n = 0, next;
     htri_t taken;
-    BKT_PASS(bkt_object_identify(from, &info.fileno, &info.token, c->err));
+    BKT_PASS(bkt_vobj_identify(from, &info.fileno, &info.token, c->err));
     for (size_t i = 8; i > 0; i--)
         n = n << 8 | info.token.__data[i - 1];
     (void)clock_gettime(CLOCK_REALTIME, &now);

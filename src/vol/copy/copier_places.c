@@ -28,7 +28,7 @@ void bkt_copy_places_fini(struct bkt_copier *c)
 static int identify(const struct bkt_copier *c, hid_t obj, struct bkt_copied *what)
 {
     memset(what, 0, sizeof *what); /* the map compares it as bytes */
-    return bkt_copy_source_rc(c, bkt_object_identify(obj, &what->fileno, &what->token, c->err));
+    return bkt_copy_source_rc(c, bkt_vobj_identify(obj, &what->fileno, &what->token, c->err));
 }
 
 int bkt_copy_find(const struct bkt_copier *c, hid_t from, hid_t *loc, const char **name)

@@ -19,11 +19,11 @@ H5O_type_t bkt_object_type(const struct bkt_object *obj)
     return types[obj->kind];
 }
 
-/* Set by bkt_object_identify() around its call of HDF5: its result needs no number of links, which may be
+/* Set by bkt_vobj_identify() around its call of HDF5: its result needs no number of links, which may be
  * costly to find.  HDF5's global lock guards it. */
 static bool identify_only;
 
-int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, struct bkt_err *err)
+int bkt_vobj_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, struct bkt_err *err)
 {
     H5O_info2_t info;
     identify_only = true;
@@ -35,7 +35,7 @@ int bkt_object_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, st
     return BKT_OK;
 }
 
-int bkt_object_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struct bkt_err *err)
+int bkt_vobj_info(struct bkt_vobj *o, unsigned fields, H5O_info2_t *out, struct bkt_err *err)
 {
     const struct bkt_object *obj = o->obj;
     memset(out, 0, sizeof *out);
@@ -65,7 +65,7 @@ static struct asked {
     H5O_token_t token;
 } * asked;
 
-int bkt_object_of_ref(const H5R_ref_t *ref, struct bkt_vobj *in_file, struct bkt_id *out)
+int bkt_vobj_ref_id(const H5R_ref_t *ref, struct bkt_vobj *in_file, struct bkt_id *out)
 {
     struct asked a = {NULL, {{0}}};
     asked = &a;
@@ -77,7 +77,7 @@ int bkt_object_of_ref(const H5R_ref_t *ref, struct bkt_vobj *in_file, struct bkt
                : BKT_ENOENT;
 }
 
-bool bkt_object_is_only_asked(const struct bkt_vobj *obj, const H5VL_loc_params_t *loc)
+bool bkt_vobj_is_only_asked(const struct bkt_vobj *obj, const H5VL_loc_params_t *loc)
 {
     if (!asked || loc->type != H5VL_OBJECT_BY_TOKEN)
         return false;
@@ -89,12 +89,12 @@ bool bkt_object_is_only_asked(const struct bkt_vobj *obj, const H5VL_loc_params_
  * global lock guards it. */
 static const struct bkt_id *lookup_answer;
 
-const struct bkt_id *bkt_object_lookup_answer(void)
+const struct bkt_id *bkt_vobj_lookup_answer(void)
 {
     return lookup_answer;
 }
 
-int bkt_object_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err)
+int bkt_vobj_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err)
 {
     struct bkt_vobj *root = NULL;
     BKT_PASS(bkt_file_root(in_file->file, H5I_GROUP, &root, err));
@@ -114,22 +114,22 @@ static herr_t create(hid_t loc, hid_t region, const char *attr, H5R_ref_t *out)
                         : H5Rcreate_region(loc, ".", region, H5P_DEFAULT, out);
 }
 
-int bkt_object_make_ref(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, const char *attr,
-                        H5R_ref_t *out, struct bkt_err *err)
+int bkt_vobj_ref_make(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, const char *attr,
+                      H5R_ref_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID;
-    BKT_PASS(bkt_object_root_id(in_file, &loc, err));
+    BKT_PASS(bkt_vobj_root_id(in_file, &loc, err));
     lookup_answer = id;
     int rc = PASS_ON(err, create(loc, region, attr, out), "making a reference");
     lookup_answer = NULL;
     return rc;
 }
 
-int bkt_object_make_old_region(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
-                               unsigned char *out, struct bkt_err *err)
+int bkt_vobj_ref_make_old(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region, unsigned char *out,
+                          struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID;
-    BKT_PASS(bkt_object_root_id(in_file, &loc, err));
+    BKT_PASS(bkt_vobj_root_id(in_file, &loc, err));
     lookup_answer = id;
     int rc = PASS_ON(err, H5Rcreate(out, loc, ".", H5R_DATASET_REGION, region), "making a region reference");
     lookup_answer = NULL;

@@ -128,7 +128,7 @@ static herr_t answer_of(herr_t program)
 static herr_t report_object(struct tour *t, struct bkt_vobj *o, const char *path)
 {
     H5O_info2_t info;
-    int         rc = bkt_object_info(o, t->fields, &info, t->err);
+    int rc = bkt_vobj_info(o, t->fields, &info, t->err);
     return rc < 0 ? rc : answer_of(t->object_op(t->start_id, path, &info, t->op_data));
 }
 
