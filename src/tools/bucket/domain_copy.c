@@ -31,7 +31,7 @@ struct job {
     const struct bkt_bucket_place *place;
     struct bkt_reroot       map;
     bool                    rerooted;
-    struct bkt_clone       *c;
+    struct bkt_domain_copy *c;
     struct item             v[BKT_TOOL_BATCH];
     size_t                  n;
     uint64_t                bytes; /* of v */
@@ -382,8 +382,8 @@ static int copy_all(struct job *j)
     return make_doc(j, &j->c->doc);
 }
 
-int bkt_clone(struct bkt_domain *src, const struct bkt_bucket_place *to, struct bkt_clone *c,
-              struct bkt_err *err)
+int bkt_domain_copy(struct bkt_domain *src, const struct bkt_bucket_place *to, struct bkt_domain_copy *c,
+                    struct bkt_err *err)
 {
     struct job *j = calloc(1, sizeof *j);
     BKT_NEED(err, j);

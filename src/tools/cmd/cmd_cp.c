@@ -12,7 +12,7 @@
 #include "tools/cli/tool.h"
 
 /* Shows the progress on a terminal. */
-static void progress(const struct bkt_clone *c)
+static void progress(const struct bkt_domain_copy *c)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     bkt_show_bytes(&b, c->bytes, true);
@@ -21,7 +21,8 @@ static void progress(const struct bkt_clone *c)
 }
 
 /* @p renamed: only the document moved, and the counts are 0 */
-static void report(struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c, bool renamed)
+static void report(struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_domain_copy *c,
+                   bool renamed)
 {
     BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(g->to.store, g->to.path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
@@ -44,7 +45,7 @@ static bool same_store(const struct bkt_ends *g)
 }
 
 /* The copy of a domain with a snapshot gets one, too.  If that fails, the copy is still complete. */
-static void keep_snapshot(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_clone *c)
+static void keep_snapshot(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_domain_copy *c)
 {
     struct bkt_err err = {.n = 0};
     if (!bkt_domain_doc(g->src)->snapshot.objects || !bkt_id_is_v2(&c->root) ||
@@ -55,10 +56,10 @@ static void keep_snapshot(const struct bkt_tool *t, const struct bkt_ends *g, co
         (void)bkt_tool_fail(t, "%s: no snapshot: %s", g->to.path, bkt_err_reason(&err, rc));
 }
 
-static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *c, struct bkt_err *err)
+static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_domain_copy *c, struct bkt_err *err)
 {
     c->progress = isatty(STDERR_FILENO) && !t->json ? progress : NULL;
-    int rc      = bkt_clone(g->src, &g->to, c, err);
+    int rc = bkt_domain_copy(g->src, &g->to, c, err);
     if (c->progress && (c->n_objects || c->n_chunks))
         fputc('\n', stderr);
     BKT_PASS(rc);
@@ -85,7 +86,7 @@ static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
     return BKT_OK;
 }
 
-static void clone_fini(struct bkt_clone *c)
+static void clone_fini(struct bkt_domain_copy *c)
 {
     bkt_buf_fini(&c->doc);
 }
@@ -93,7 +94,7 @@ static void clone_fini(struct bkt_clone *c)
 static int run_cp(struct bkt_tool *t)
 {
     BKT_CLEANUP(bkt_ends_fini) struct bkt_ends g = {.src = NULL};
-    BKT_CLEANUP(clone_fini) struct bkt_clone   c = {.n_objects = 0};
+    BKT_CLEANUP(clone_fini) struct bkt_domain_copy c = {.n_objects = 0};
     interrupt_catch();
     BKT_PASS(bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &t->err));
     BKT_PASS(copy(t, &g, &c, &t->err));
@@ -130,7 +131,7 @@ static int rename_doc(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_e
     return bkt_catalog_delete(bkt_domain_store(g->src), g->from.path, err);
 }
 
-static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *c, struct bkt_err *err)
+static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_domain_copy *c, struct bkt_err *err)
 {
     struct bkt_store *st = bkt_domain_store(g->src);
     BKT_PASS(copy(t, g, c, err));
@@ -143,7 +144,7 @@ static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_clone *
 static int run_mv(struct bkt_tool *t)
 {
     BKT_CLEANUP(bkt_ends_fini) struct bkt_ends g = {.src = NULL};
-    BKT_CLEANUP(clone_fini) struct bkt_clone   c = {.n_objects = 0};
+    BKT_CLEANUP(clone_fini) struct bkt_domain_copy c = {.n_objects = 0};
     interrupt_catch();
     BKT_PASS(bkt_bucket_place_may_delete(t->args[0], &t->set, &t->err));
     BKT_PASS(bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &t->err));
