@@ -12,7 +12,7 @@ struct part {
     uint64_t          start, off, size; /* start: in the joined object */
     struct bkt_version *version;
 };
-struct joined {
+struct concat {
     struct bkt_store base;
     struct part     *parts; /* without empty parts */
     size_t           n;
@@ -56,7 +56,7 @@ static void part_done(struct bkt_req *in)
 }
 
 /* The part that holds byte @p off. */
-static size_t part_at(const struct joined *j, uint64_t off)
+static size_t part_at(const struct concat *j, uint64_t off)
 {
     size_t lo = 0, hi = j->n;
     while (hi - lo > 1) {
@@ -69,13 +69,13 @@ static size_t part_at(const struct joined *j, uint64_t off)
     return lo;
 }
 
-static size_t parts_touched(const struct joined *j, uint64_t off, uint64_t len)
+static size_t parts_touched(const struct concat *j, uint64_t off, uint64_t len)
 {
     return len ? part_at(j, off + len - 1) - part_at(j, off) + 1 : 0;
 }
 
 /* Split the request into ranges of the parts.  Zeros are written at once. */
-static void split(const struct joined *j, struct gather *g, uint64_t off, unsigned char *to)
+static void split(const struct concat *j, struct gather *g, uint64_t off, unsigned char *to)
 {
     uint64_t len = g->len;
     for (size_t i = part_at(j, off); len; i++) {
@@ -98,7 +98,7 @@ static void split(const struct joined *j, struct gather *g, uint64_t off, unsign
     }
 }
 
-static void joined_get(struct joined *j, struct bkt_req *req)
+static void concat_get(struct concat *j, struct bkt_req *req)
 {
     uint64_t       len;
     struct gather *g = NULL;
@@ -131,11 +131,11 @@ static void joined_get(struct joined *j, struct bkt_req *req)
         }
 }
 
-static void joined_start(struct bkt_store *base, struct bkt_req *req)
+static void concat_start(struct bkt_store *base, struct bkt_req *req)
 {
-    struct joined *j = (struct joined *)base;
+    struct concat *j = (struct concat *)base;
     if (req->op == BKT_GET) {
-        joined_get(j, req);
+        concat_get(j, req);
         return;
     }
     req->size = j->size;
@@ -145,9 +145,9 @@ static void joined_start(struct bkt_store *base, struct bkt_req *req)
     bkt_store_finish(base, req);
 }
 
-static void joined_close(struct bkt_store *base)
+static void concat_close(struct bkt_store *base)
 {
-    struct joined *j = (struct joined *)base;
+    struct concat *j = (struct concat *)base;
     for (size_t i = 0; i < j->n; i++) {
         free(j->parts[i].key);
         free(j->parts[i].etag);
@@ -157,15 +157,12 @@ static void joined_close(struct bkt_store *base)
 }
 
 static const struct bkt_store_ops remote_ops = {
-    .readonly = true, .decorator = true, .start = joined_start, .close = joined_close};
+    .readonly = true, .decorator = true, .start = concat_start, .close = concat_close};
 /* For joined stores with a local part: a waiting thread must help the pool. */
-static const struct bkt_store_ops local_ops = {.local = true,
-                                               .readonly = true,
-                                               .decorator = true,
-                                               .start = joined_start,
-                                               .close = joined_close};
+static const struct bkt_store_ops local_ops = {
+    .local = true, .readonly = true, .decorator = true, .start = concat_start, .close = concat_close};
 
-static int add_parts(struct joined *j, const struct bkt_joined_part *parts, size_t n, struct bkt_err *err)
+static int add_parts(struct concat *j, const struct bkt_concat_file *parts, size_t n, struct bkt_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         struct part *p = &j->parts[j->n];
@@ -184,10 +181,10 @@ static int add_parts(struct joined *j, const struct bkt_joined_part *parts, size
     return BKT_OK;
 }
 
-int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_store **out,
+int bkt_concat_open(const struct bkt_concat_file *parts, size_t n, struct bkt_store **out,
                     struct bkt_err *err)
 {
-    struct joined *j     = calloc(1, sizeof *j);
+    struct concat *j = calloc(1, sizeof *j);
     bool           local = false;
     for (size_t i = 0; i < n; i++)
         local = local || (parts[i].store && bkt_store_is_local(parts[i].store));
@@ -199,7 +196,7 @@ int bkt_joined_open(const struct bkt_joined_part *parts, size_t n, struct bkt_st
     if (rc == BKT_OK)
         rc = bkt_store_init(&j->base, local ? &local_ops : &remote_ops, "joined:", err);
     if (rc < 0)
-        joined_close(&j->base);
+        concat_close(&j->base);
     else
         *out = &j->base;
     return rc;

@@ -30,7 +30,7 @@ static int check_stamp(struct bkt_store *st, const char *uri, const char *key, s
 /* Set the version that all bytes of a part must have: that of the recorded @p etag, which may be a stamp.
  * Without one it is the version of the first answer, unless the file @p may_change. */
 static int pin(struct bkt_dsetio *io, const char *uri, const char *etag, bool may_change,
-               struct bkt_joined_part *p, struct bkt_err *err)
+               struct bkt_concat_file *p, struct bkt_err *err)
 {
     bool recorded = etag && *etag, stamp = recorded && bkt_is_stamp(etag);
     p->etag = recorded && !stamp ? etag : NULL;
@@ -44,12 +44,12 @@ static int pin(struct bkt_dsetio *io, const char *uri, const char *etag, bool ma
 static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err *err)
 {
     const struct bkt_layout                       *l     = &io->ds->layout;
-    BKT_CLEANUP(bkt_freep) struct bkt_joined_part *parts = calloc(l->n_segments + 1, sizeof *parts);
+    BKT_CLEANUP(bkt_freep) struct bkt_concat_file *parts = calloc(l->n_segments + 1, sizeof *parts);
     char                                         **keys  = calloc(l->n_segments + 1, sizeof *keys);
     int rc = parts && keys ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; i < l->n_segments && rc == BKT_OK; i++) {
         const struct bkt_segment *s = &l->segments[i];
-        parts[i] = (struct bkt_joined_part){.off = s->offset, .size = s->size};
+        parts[i] = (struct bkt_concat_file){.off = s->offset, .size = s->size};
         if (!s->file_uri)
             continue;
         rc = bkt_domain_resolve_uri(io->dom, s->file_uri, &parts[i].store, &keys[i], err);
@@ -58,7 +58,7 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
             rc = pin(io, s->file_uri, s->etag, l->may_change, &parts[i], err);
     }
     if (rc == BKT_OK)
-        rc = bkt_joined_open(parts, l->n_segments, &f->store, err);
+        rc = bkt_concat_open(parts, l->n_segments, &f->store, err);
     f->own_store = rc == BKT_OK;
     for (size_t i = 0; keys && i < l->n_segments; i++)
         free(keys[i]);
@@ -98,12 +98,12 @@ static int keep_file(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char
 
 static int open_file(struct bkt_dsetio *io, struct bkt_chunk_file *f, const char *etag, struct bkt_err *err)
 {
-    struct bkt_joined_part all = {.etag = etag};
+    struct bkt_concat_file all = {.etag = etag};
     if (!io->places_only) {
         if (io->ds->layout.n_segments)
             return join(io, f, err);
         BKT_PASS(bkt_domain_resolve_uri(io->dom, f->uri, &f->store, &f->key, err));
-        all = (struct bkt_joined_part){.store = f->store, .key = f->key};
+        all = (struct bkt_concat_file){.store = f->store, .key = f->key};
         BKT_PASS(pin(io, f->uri, etag, false, &all, err));
         f->version = all.version;
     }

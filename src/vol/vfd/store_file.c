@@ -162,23 +162,23 @@ static struct vfd_file *member(struct vfd_file *first, const char *format, unsig
 }
 
 /* A member is a part of @p each bytes, of which the file may have fewer. */
-static size_t add_parts(struct bkt_joined_part *v, struct vfd_file *f, uint64_t each, bool is_last)
+static size_t add_parts(struct bkt_concat_file *v, struct vfd_file *f, uint64_t each, bool is_last)
 {
     struct vfd_facts facts = vfd_facts(f);
     uint64_t has = bkt_min_u64(facts.size, each);
     size_t n = 0;
     if (has)
-        v[n++] = (struct bkt_joined_part){facts.st, facts.key, bkt_version_condition(facts.version),
+        v[n++] = (struct bkt_concat_file){facts.st, facts.key, bkt_version_condition(facts.version),
                                           0,        has,       facts.version};
     if (!is_last && has < each)
-        v[n++] = (struct bkt_joined_part){.size = each - has};
+        v[n++] = (struct bkt_concat_file){.size = each - has};
     return n;
 }
 
 static int join(struct vfd_file *first, const char *format, uint64_t each, struct bkt_store **st,
                 uint64_t *size, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct bkt_joined_part *v = calloc(2 * VFD_MEMBERS + 2, sizeof *v);
+    BKT_CLEANUP(bkt_freep) struct bkt_concat_file *v = calloc(2 * VFD_MEMBERS + 2, sizeof *v);
     size_t n = 0;
     BKT_NEED(err, v);
     struct vfd_file *f = member(first, format, 0);
@@ -192,7 +192,7 @@ static int join(struct vfd_file *first, const char *format, uint64_t each, struc
     for (size_t i = 0; i < n; i++)
         if (!bkt_add_u64(*size, v[i].size, size))
             return BKT_EUNSUP;
-    return f ? BKT_EUNSUP : bkt_joined_open(v, n, st, err);
+    return f ? BKT_EUNSUP : bkt_concat_open(v, n, st, err);
 }
 
 static bool is_family(hid_t file, uint64_t *each)
