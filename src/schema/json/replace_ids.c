@@ -10,7 +10,7 @@
 
 #define DIGITS 17 /* xxxxxxxx-xxxxxxxx behind the letter and its dash */
 
-int bkt_reroot_id(const struct bkt_reroot *r, struct bkt_id *id)
+int bkt_replace_ids_in_id(const struct bkt_replace_ids *r, struct bkt_id *id)
 {
     unsigned char m[BKT_MD5_BYTES];
     char          kind = id->text[0];
@@ -26,7 +26,7 @@ int bkt_reroot_id(const struct bkt_reroot *r, struct bkt_id *id)
     return BKT_OK;
 }
 
-int bkt_reroot_bytes(const struct bkt_reroot *r, void *p, size_t n)
+int bkt_replace_ids_in_bytes(const struct bkt_replace_ids *r, void *p, size_t n)
 {
     for (char *s = p; n >= BKT_ID_LEN; s++, n--) {
         struct bkt_id id;
@@ -36,7 +36,7 @@ int bkt_reroot_bytes(const struct bkt_reroot *r, void *p, size_t n)
         memcpy(text, s, BKT_ID_LEN);
         if (!bkt_id_set(&id, text) || bkt_id_is_v2(&id) != bkt_id_is_v2(&r->from))
             continue;
-        BKT_PASS(bkt_reroot_id(r, &id));
+        BKT_PASS(bkt_replace_ids_in_id(r, &id));
         memcpy(s, id.text, BKT_ID_LEN);
     }
     return BKT_OK;
@@ -44,23 +44,23 @@ int bkt_reroot_bytes(const struct bkt_reroot *r, void *p, size_t n)
 
 /* ---- JSON ---- */
 
-static int change_text(const struct bkt_reroot *r, json_t *s)
+static int change_text(const struct bkt_replace_ids *r, json_t *s)
 {
     BKT_CLEANUP(bkt_freep) char *text = strndup(json_string_value(s), json_string_length(s));
     if (!text)
         return BKT_ENOMEM;
-    BKT_PASS(bkt_reroot_bytes(r, text, json_string_length(s)));
+    BKT_PASS(bkt_replace_ids_in_bytes(r, text, json_string_length(s)));
     return json_string_set(s, text) == 0 ? BKT_OK : BKT_ENOMEM;
 }
 
-static int change_member(const struct bkt_reroot *r, json_t *obj, const char *key)
+static int change_member(const struct bkt_replace_ids *r, json_t *obj, const char *key)
 {
     json_t *s = json_object_get(obj, key);
     return json_is_string(s) ? change_text(r, s) : BKT_OK;
 }
 
 /* Change all texts in a value; no value is nested deeper than its type can be. */
-static int change_all(const struct bkt_reroot *r, json_t *j, unsigned depth)
+static int change_all(const struct bkt_replace_ids *r, json_t *j, unsigned depth)
 {
     if (json_is_string(j))
         return change_text(r, j);
@@ -69,19 +69,19 @@ static int change_all(const struct bkt_reroot *r, json_t *j, unsigned depth)
     return BKT_OK;
 }
 
-static int change_base64(const struct bkt_reroot *r, json_t *obj, const char *key)
+static int change_base64(const struct bkt_replace_ids *r, json_t *obj, const char *key)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0}, text = {0};
     json_t *s = json_object_get(obj, key);
     if (!json_is_string(s) || bkt_base64_decode(json_string_value(s), json_string_length(s), &raw) < 0)
         return BKT_OK; /* malformed: stays so */
-    BKT_PASS(bkt_reroot_bytes(r, raw.ptr, raw.len));
+    BKT_PASS(bkt_replace_ids_in_bytes(r, raw.ptr, raw.len));
     BKT_PASS(bkt_base64_encode(raw.ptr, raw.len, &text));
     return json_string_set(s, bkt_buf_str(&text)) == 0 ? BKT_OK : BKT_ENOMEM;
 }
 
 /* Change ids of committed types, at any depth.  *refs: set if values of the type name objects. */
-static int change_type(const struct bkt_reroot *r, json_t *t, bool *refs, unsigned depth)
+static int change_type(const struct bkt_replace_ids *r, json_t *t, bool *refs, unsigned depth)
 {
     if (!json_is_object(t) || depth > BKT_TYPE_DEPTH)
         return BKT_OK;
@@ -97,7 +97,7 @@ static int change_type(const struct bkt_reroot *r, json_t *t, bool *refs, unsign
     return BKT_OK;
 }
 
-static int change_value(const struct bkt_reroot *r, json_t *obj, const char *key, const char *encoding)
+static int change_value(const struct bkt_replace_ids *r, json_t *obj, const char *key, const char *encoding)
 {
     const char *how = bkt_json_word(obj, encoding);
     if (how && strcmp(how, "base64") == 0)
@@ -105,7 +105,7 @@ static int change_value(const struct bkt_reroot *r, json_t *obj, const char *key
     return change_all(r, json_object_get(obj, key), 0);
 }
 
-static int change_attrs(const struct bkt_reroot *r, json_t *attrs)
+static int change_attrs(const struct bkt_replace_ids *r, json_t *attrs)
 {
     for (void *it = json_object_iter(attrs); it; it = json_object_iter_next(attrs, it)) {
         json_t *a    = json_object_iter_value(it);
@@ -122,7 +122,7 @@ static int change_attrs(const struct bkt_reroot *r, json_t *attrs)
     return BKT_OK;
 }
 
-static int change_object(const struct bkt_reroot *r, json_t *j)
+static int change_object(const struct bkt_replace_ids *r, json_t *j)
 {
     json_t *links = json_object_get(j, "links"), *cpl = json_object_get(j, "creationProperties");
     bool    refs  = false;
@@ -138,8 +138,8 @@ static int change_object(const struct bkt_reroot *r, json_t *j)
     return refs ? change_value(r, cpl, "fillValue", "fillValue_encoding") : BKT_OK;
 }
 
-int bkt_reroot_json(const struct bkt_reroot *r, const void *json, size_t n, struct bkt_buf *out,
-                    struct bkt_err *err)
+int bkt_replace_ids_in_json(const struct bkt_replace_ids *r, const void *json, size_t n, struct bkt_buf *out,
+                            struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(json, n, &j, err));

@@ -29,8 +29,8 @@ struct job {
     struct bkt_domain      *src;
     struct bkt_store       *from, *to;
     const struct bkt_bucket_place *place;
-    struct bkt_reroot       map;
-    bool                    rerooted;
+    struct bkt_replace_ids map;
+    bool new_ids;
     struct bkt_domain_copy *c;
     struct item             v[BKT_TOOL_BATCH];
     size_t                  n;
@@ -48,9 +48,9 @@ static int no_memory(struct job *j) { return BKT_ERR(j->err, BKT_ENOMEM, "out of
 static int change(const struct job *j, const struct item *it, const struct bkt_req *in, struct bkt_buf *out,
                   struct bkt_err *err)
 {
-    if (!it->is_json || !j->rerooted)
+    if (!it->is_json || !j->new_ids)
         return BKT_OK;
-    BKT_TRY(err, bkt_reroot_json(&j->map, in->body.ptr, in->body.len, out, err), "%s", it->from);
+    BKT_TRY(err, bkt_replace_ids_in_json(&j->map, in->body.ptr, in->body.len, out, err), "%s", it->from);
     return BKT_OK;
 }
 
@@ -119,7 +119,7 @@ static int add(struct job *j, const struct bkt_id *id, const char *from, const c
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
     struct bkt_id                            new = *id;
-    if (bkt_reroot_id(&j->map, &new) < 0 || bkt_id_key(j->rerooted ? &new : id, &to) < 0)
+    if (bkt_replace_ids_in_id(&j->map, &new) < 0 || bkt_id_key(j->new_ids ? &new : id, &to) < 0)
         return no_memory(j);
     if (tail) {
         to.len -= strlen(".dataset.json");
@@ -149,7 +149,7 @@ static int look(const struct bkt_reached *r, void *arg)
     const struct bkt_layout *l = &r->obj->dset.layout;
     j->c->n_refs += bkt_layout_is_linked(l);
     j->c->n_raw += l->external;
-    if (j->rerooted && !bkt_layout_is_linked(l) && l->cls != BKT_D_NONE &&
+    if (j->new_ids && !bkt_layout_is_linked(l) && l->cls != BKT_D_NONE &&
         bkt_type_has_refs(r->obj->dset.type) && bkt_ids_add(&j->refs, &r->id) < 0)
         return no_memory(j);
     return BKT_OK;
@@ -204,14 +204,14 @@ static int move_values(const struct job *j, struct bkt_dsetio *in, struct bkt_ds
     BKT_PASS(bkt_read_datasets(&r, 1, j->err));
     int rc = BKT_OK;
     if (mem)
-        rc = bkt_reroot_bytes(&j->map, mem, (size_t)sel->n_elems * bkt_dsetio_elem_size(in));
+        rc = bkt_replace_ids_in_bytes(&j->map, mem, (size_t)sel->n_elems * bkt_dsetio_elem_size(in));
     /* the slices may lie in a shared chunk: copied before they change */
     struct bkt_slice *slices = r.slices ? calloc((size_t)sel->n_elems, sizeof *slices) : NULL;
     struct bkt_buf    all    = {0};
     for (uint64_t i = 0; rc == BKT_OK && r.slices && i < sel->n_elems; i++)
         rc = slices ? bkt_buf_add(&all, r.slices[i].p, r.slices[i].n) : BKT_ENOMEM;
     if (rc == BKT_OK && r.slices)
-        rc = bkt_reroot_bytes(&j->map, all.ptr, all.len);
+        rc = bkt_replace_ids_in_bytes(&j->map, all.ptr, all.len);
     size_t at = 0;
     for (uint64_t i = 0; rc == BKT_OK && r.slices && i < sel->n_elems; at += r.slices[i].n, i++)
         slices[i] = (struct bkt_slice){all.ptr + at, r.slices[i].n};
@@ -255,7 +255,7 @@ static int rewrite_one(const struct job *j, struct bkt_domain *dst, const struct
     BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *a = NULL, *b = NULL;
     BKT_CLEANUP(bkt_dsetio_closep) struct bkt_dsetio *in = NULL, *out = NULL;
     struct bkt_id new = *id;
-    BKT_PASS(bkt_reroot_id(&j->map, &new));
+    BKT_PASS(bkt_replace_ids_in_id(&j->map, &new));
     BKT_PASS(bkt_domain_get(j->src, id, &a, j->err));
     BKT_PASS(bkt_domain_get(dst, &new, &b, j->err));
     BKT_PASS(bkt_dsetio_open(j->src, a, bkt_plugin_find, NULL, &in, j->err));
@@ -277,8 +277,8 @@ static int make_doc(const struct job *j, struct bkt_buf *out)
         bkt_buf_move(&with, &json);
         BKT_PASS(bkt_snapshot_note(with.ptr, with.len, NULL, &json, j->err));
     }
-    if (j->rerooted)
-        return bkt_reroot_json(&j->map, json.ptr, json.len, out, j->err);
+    if (j->new_ids)
+        return bkt_replace_ids_in_json(&j->map, json.ptr, json.len, out, j->err);
     bkt_buf_move(out, &json);
     return BKT_OK;
 }
@@ -358,8 +358,8 @@ static int choose_ids(struct job *j)
 {
     bool mine;
     BKT_PASS(claim(j, &mine));
-    j->rerooted = !mine;
-    j->map      = (struct bkt_reroot){*bkt_domain_root(j->src), *bkt_domain_root(j->src)};
+    j->new_ids = !mine;
+    j->map = (struct bkt_replace_ids){*bkt_domain_root(j->src), *bkt_domain_root(j->src)};
     return mine || bkt_id_new_root(true, NULL, &j->map.to) == BKT_OK ? BKT_OK : no_memory(j);
 }
 

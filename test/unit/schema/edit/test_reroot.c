@@ -16,9 +16,9 @@
 #define CHILD "-56e5-25125a-89ba79"
 #define LIST_OF_TEXTS "\"type\": {\"class\": \"H5T_VLEN\", \"base\": {\"class\": \"H5T_STRING\", \"h5type\": \"AA==\"}}"
 
-static struct bkt_reroot map(void)
+static struct bkt_replace_ids map(void)
 {
-    struct bkt_reroot r;
+    struct bkt_replace_ids r;
     assert_true(bkt_id_set(&r.from, ROOT));
     assert_true(bkt_id_set(&r.to, "g-" NEW "-2222-223333-333333"));
     return r;
@@ -26,10 +26,10 @@ static struct bkt_reroot map(void)
 
 static void becomes(const char *before, const char *after)
 {
-    struct bkt_reroot r   = map();
+    struct bkt_replace_ids r = map();
     struct bkt_buf    out = {0};
     struct bkt_err    err = {.n = 0};
-    int               rc  = bkt_reroot_json(&r, before, strlen(before), &out, &err);
+    int rc = bkt_replace_ids_in_json(&r, before, strlen(before), &out, &err);
     if (rc < 0)
         fail_msg("%s: %s", before, err.frame[0].msg);
     assert_string_equal(bkt_buf_str(&out), after);
@@ -69,27 +69,27 @@ static void what_does_not_is_kept(void **state)
 
 static void bytes_are_changed_in_place(void **state)
 {
-    struct bkt_reroot r      = map();
+    struct bkt_replace_ids r = map();
     char              text[] = "..d-" OLD CHILD "d-" OLD CHILD "|d-" OLD "-56e5";
     (void)state;
-    assert_int_equal(bkt_reroot_bytes(&r, text, sizeof text - 1), BKT_OK);
+    assert_int_equal(bkt_replace_ids_in_bytes(&r, text, sizeof text - 1), BKT_OK);
     assert_string_equal(text, "..d-" NEW CHILD "d-" NEW CHILD "|d-" OLD "-56e5");
-    assert_int_equal(bkt_reroot_bytes(&r, text, 0), BKT_OK);
+    assert_int_equal(bkt_replace_ids_in_bytes(&r, text, 0), BKT_OK);
 }
 
 static void version_1_becomes_version_2(void **state)
 {
-    struct bkt_reroot r = map();
+    struct bkt_replace_ids r = map();
     struct bkt_id     a, b;
     (void)state;
     assert_true(bkt_id_set(&r.from, "g-0568d8c5-a77e-11e4-9f7a-3c15c2da029e"));
     assert_true(bkt_id_set(&a, "d-0568d8c5-a77e-11e4-9f7a-3c15c2da029f"));
     b = a;
-    assert_int_equal(bkt_reroot_id(&r, &a), BKT_OK);
+    assert_int_equal(bkt_replace_ids_in_id(&r, &a), BKT_OK);
     assert_true(bkt_id_is_v2(&a) && bkt_id_kind(&a) == BKT_DATASET);
-    assert_int_equal(bkt_reroot_id(&r, &b), BKT_OK);
+    assert_int_equal(bkt_replace_ids_in_id(&r, &b), BKT_OK);
     assert_string_equal(a.text, b.text);
-    assert_int_equal(bkt_reroot_id(&r, &r.from), BKT_OK);
+    assert_int_equal(bkt_replace_ids_in_id(&r, &r.from), BKT_OK);
     assert_string_equal(r.from.text, r.to.text);
 }
 
