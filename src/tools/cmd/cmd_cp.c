@@ -21,16 +21,16 @@ static void progress(const struct bkt_domain_copy *c)
 }
 
 /* @p renamed: only the document moved, and the counts are 0 */
-static void report(struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_domain_copy *c,
+static void report(struct bkt_tool *t, const struct bkt_copy_target *target, const struct bkt_domain_copy *c,
                    bool renamed)
 {
-    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(g->to.store, g->to.path);
+    BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(target->to.store, target->to.path);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b    = {0};
     bkt_jout_object(&t->j, "domain:u objects:n chunks:n bytes:n datasets_in_files:n datasets_in_raw_files:n",
                     name, c->n_objects, c->n_chunks, c->bytes, c->n_refs, c->n_raw);
     if (t->json || !bkt_tool_has(t, "verbose"))
         return;
-    bkt_show_url(&b, name ? name : g->to.path);
+    bkt_show_url(&b, name ? name : target->to.path);
     if (renamed)
         printf("%s: renamed\n", bkt_buf_str(&b));
     else
@@ -39,48 +39,50 @@ static void report(struct bkt_tool *t, const struct bkt_ends *g, const struct bk
                (unsigned long long)c->bytes);
 }
 
-static bool same_store(const struct bkt_ends *g)
+static bool same_store(const struct bkt_copy_target *target)
 {
-    return strcmp(bkt_store_uri(g->to.store), bkt_store_uri(bkt_domain_store(g->src))) == 0;
+    return strcmp(bkt_store_uri(target->to.store), bkt_store_uri(bkt_domain_store(target->src))) == 0;
 }
 
 /* The copy of a domain with a snapshot gets one, too.  If that fails, the copy is still complete. */
-static void keep_snapshot(const struct bkt_tool *t, const struct bkt_ends *g, const struct bkt_domain_copy *c)
+static void keep_snapshot(const struct bkt_tool *t, const struct bkt_copy_target *target,
+                          const struct bkt_domain_copy *c)
 {
     struct bkt_err err = {.n = 0};
-    if (!bkt_domain_doc(g->src)->snapshot.objects || !bkt_id_is_v2(&c->root) ||
-        bkt_store_is_local(g->to.store))
+    if (!bkt_domain_doc(target->src)->snapshot.objects || !bkt_id_is_v2(&c->root) ||
+        bkt_store_is_local(target->to.store))
         return;
-    int rc = snapshot_make(g->to.store, g->to.path, &c->root, NULL, false, 0, NULL, &err);
+    int rc = snapshot_make(target->to.store, target->to.path, &c->root, NULL, false, 0, NULL, &err);
     if (rc < 0)
-        (void)bkt_tool_fail(t, "%s: no snapshot: %s", g->to.path, bkt_err_reason(&err, rc));
+        (void)bkt_tool_fail(t, "%s: no snapshot: %s", target->to.path, bkt_err_reason(&err, rc));
 }
 
-static int copy(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_domain_copy *c, struct bkt_err *err)
+static int copy(const struct bkt_tool *t, struct bkt_copy_target *target, struct bkt_domain_copy *c,
+                struct bkt_err *err)
 {
     c->progress = isatty(STDERR_FILENO) && !t->json ? progress : NULL;
-    int rc = bkt_domain_copy(g->src, &g->to, c, err);
+    int rc = bkt_domain_copy(target->src, &target->to, c, err);
     if (c->progress && (c->n_objects || c->n_chunks))
         fputc('\n', stderr);
     BKT_PASS(rc);
-    rc = bkt_ends_put(t, g, &c->doc, err);
+    rc = bkt_copy_target_put(t, target, &c->doc, err);
     if (rc == BKT_EEXIST || rc == BKT_EACCES) /* certainly not stored: no document leads to the objects */
-        (void)!bkt_remove_tree(g->to.store, &c->root, NULL);
+        (void)!bkt_remove_tree(target->to.store, &c->root, NULL);
     BKT_PASS(rc);
-    keep_snapshot(t, g, c);
-    if (c->n_refs && !same_store(g))
+    keep_snapshot(t, target, c);
+    if (c->n_refs && !same_store(target))
         fprintf(
             stderr,
             "h5bucket %s: the data of %llu datasets stay in the files that they refer to, in or beside %s;\n"
             "  to read them through the copy, put that into the setting allow\n",
-            t->verb->name, (unsigned long long)c->n_refs, bkt_store_uri(bkt_domain_store(g->src)));
+            t->verb->name, (unsigned long long)c->n_refs, bkt_store_uri(bkt_domain_store(target->src)));
     if (c->n_raw)
         fprintf(stderr,
                 "h5bucket %s: the data of %llu datasets stay in raw files (H5Pset_external), whose "
                 "names are kept:\n"
                 "  %s; h5bucket verify reports files that are missing\n",
                 t->verb->name, (unsigned long long)c->n_raw,
-                bkt_store_is_local(g->to.store)
+                bkt_store_is_local(target->to.store)
                     ? "relative ones count from a program's working folder, or HDF5_EXTFILE_PREFIX"
                     : "relative ones count from the copy's folder, so copy them beside it");
     return BKT_OK;
@@ -93,12 +95,12 @@ static void clone_fini(struct bkt_domain_copy *c)
 
 static int run_cp(struct bkt_tool *t)
 {
-    BKT_CLEANUP(bkt_ends_fini) struct bkt_ends g = {.src = NULL};
+    BKT_CLEANUP(bkt_copy_target_fini) struct bkt_copy_target target = {.src = NULL};
     BKT_CLEANUP(clone_fini) struct bkt_domain_copy c = {.n_objects = 0};
     interrupt_catch();
-    BKT_PASS(bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &t->err));
-    BKT_PASS(copy(t, &g, &c, &t->err));
-    report(t, &g, &c, false);
+    BKT_PASS(bkt_copy_target_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &target, &t->err));
+    BKT_PASS(copy(t, &target, &c, &t->err));
+    report(t, &target, &c, false);
     return BKT_EXIT_OK;
 }
 
@@ -107,12 +109,12 @@ static int run_cp(struct bkt_tool *t)
 /* Moves the journal of a killed load.  The journal of an append must be found under the new name, where the
  * next append undoes it.  A root id must be gone before the old document is: without a document it would mean
  * that nobody owns the objects. */
-static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
+static int take_journal(const struct bkt_copy_target *target, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf from = {0}, to = {0}, text = {0};
-    struct bkt_store                        *st   = bkt_domain_store(g->src);
-    BKT_NEED(err, bkt_buf_addf(&from, "%s/" BKT_LOAD_JOURNAL, g->from.path) >= 0 &&
-                      bkt_buf_addf(&to, "%s/" BKT_LOAD_JOURNAL, g->to.path) >= 0);
+    struct bkt_store *st = bkt_domain_store(target->src);
+    BKT_NEED(err, bkt_buf_addf(&from, "%s/" BKT_LOAD_JOURNAL, target->from.path) >= 0 &&
+                      bkt_buf_addf(&to, "%s/" BKT_LOAD_JOURNAL, target->to.path) >= 0);
     int rc = bkt_store_get(st, bkt_buf_str(&from), 0, BKT_WHOLE, &text, err);
     if (rc == BKT_ENOENT)
         return bkt_err_clear(err), BKT_OK;
@@ -123,35 +125,36 @@ static int take_journal(const struct bkt_ends *g, struct bkt_err *err)
 }
 
 /* In one store the objects stay in place, and only the document moves. */
-static int rename_doc(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_err *err)
+static int rename_doc(const struct bkt_tool *t, struct bkt_copy_target *target, struct bkt_err *err)
 {
-    BKT_PASS(bkt_ends_put(t, g, &g->doc.json, err));
-    BKT_PASS(take_journal(g, err));
-    BKT_PASS(bkt_doc_delete(bkt_domain_store(g->src), g->from.path, err));
-    return bkt_catalog_delete(bkt_domain_store(g->src), g->from.path, err);
+    BKT_PASS(bkt_copy_target_put(t, target, &target->doc.json, err));
+    BKT_PASS(take_journal(target, err));
+    BKT_PASS(bkt_doc_delete(bkt_domain_store(target->src), target->from.path, err));
+    return bkt_catalog_delete(bkt_domain_store(target->src), target->from.path, err);
 }
 
-static int move(const struct bkt_tool *t, struct bkt_ends *g, struct bkt_domain_copy *c, struct bkt_err *err)
+static int move(const struct bkt_tool *t, struct bkt_copy_target *target, struct bkt_domain_copy *c,
+                struct bkt_err *err)
 {
-    struct bkt_store *st = bkt_domain_store(g->src);
-    BKT_PASS(copy(t, g, c, err));
-    int rc = bkt_doc_delete(st, g->from.path, err);
-    rc = rc ? rc : bkt_domain_delete_objects(g->src, err);
+    struct bkt_store *st = bkt_domain_store(target->src);
+    BKT_PASS(copy(t, target, c, err));
+    int rc = bkt_doc_delete(st, target->from.path, err);
+    rc = rc ? rc : bkt_domain_delete_objects(target->src, err);
     BKT_TRY(err, rc, "it was copied, but the original could not be deleted");
-    return bkt_catalog_delete(st, g->from.path, err);
+    return bkt_catalog_delete(st, target->from.path, err);
 }
 
 static int run_mv(struct bkt_tool *t)
 {
-    BKT_CLEANUP(bkt_ends_fini) struct bkt_ends g = {.src = NULL};
+    BKT_CLEANUP(bkt_copy_target_fini) struct bkt_copy_target target = {.src = NULL};
     BKT_CLEANUP(clone_fini) struct bkt_domain_copy c = {.n_objects = 0};
     interrupt_catch();
     BKT_PASS(bkt_bucket_place_may_delete(t->args[0], &t->set, &t->err));
-    BKT_PASS(bkt_ends_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &g, &t->err));
-    BKT_PASS(bkt_domain_may_write(g.src, BKT_ACL_DELETE, &t->err));
-    const bool stays = same_store(&g); /* the objects, in place */
-    BKT_PASS(stays ? rename_doc(t, &g, &t->err) : move(t, &g, &c, &t->err));
-    report(t, &g, &c, stays);
+    BKT_PASS(bkt_copy_target_open(t, t->args[0], t->args[1], bkt_tool_has(t, "force") > 0, &target, &t->err));
+    BKT_PASS(bkt_domain_may_write(target.src, BKT_ACL_DELETE, &t->err));
+    const bool stays = same_store(&target); /* the objects, in place */
+    BKT_PASS(stays ? rename_doc(t, &target, &t->err) : move(t, &target, &c, &t->err));
+    report(t, &target, &c, stays);
     return BKT_EXIT_OK;
 }
 
