@@ -168,7 +168,7 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     struct progress p;
     struct load_job l = begin(t, o, &p, domain, o->verbose);
     int             failed = 0;
-    int rc = load_aggregate(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
+    int rc = load_gathered(&l, t->args, t->n_args - 1, domain, fapl, &failed, &err);
     if (rc >= 0 && o->link && !l.n_linked)
         progress_note(&p,
                       "%s: nothing is linked, all values are copied: no dataset has whole chunks along %s "
@@ -187,7 +187,7 @@ static int serve_gather(struct bkt_tool *t, const struct load_options *o, hid_t 
     const char *domain = t->args[t->n_args - 1];
     struct progress p;
     struct load_job l = begin(t, o, &p, domain, false);
-    int rc = agg_shared_serve(&l, t->args, t->n_args - 1, domain, fapl, &err);
+    int rc = gather_shared_serve(&l, t->args, t->n_args - 1, domain, fapl, &err);
     return rc < 0 ? bkt_tool_error(t, NULL, &err) : BKT_EXIT_OK;
 }
 

@@ -57,11 +57,11 @@ static int open_next(struct load_job *l, const char *source, struct bkt_err *err
 
 /* ---- a source's result ---- */
 
-static int emit_rows(const struct agg_dset *d, struct bkt_buf *out)
+static int emit_rows(const struct gather_dset *d, struct bkt_buf *out)
 {
     size_t bytes = d->fields.row;
     for (unsigned i = 0; i < d->rows.rank; i++)
-        bytes *= (size_t)d->rows.count[i]; /* agg_rows_make() has checked it */
+        bytes *= (size_t)d->rows.count[i]; /* gather_rows_make() has checked it */
     BKT_PASS(parts_say(out, NULL, "181", GATHER_ROWS, d->rows.n_chunks, d->rows.rank));
     for (unsigned i = 0; i < d->rows.rank; i++)
         BKT_PASS(parts_say(out, NULL, "8", d->rows.count[i]));
@@ -69,7 +69,7 @@ static int emit_rows(const struct agg_dset *d, struct bkt_buf *out)
 }
 
 /* 1: appended; 0: the values are long, or pointers. */
-static int emit_values(const struct agg *a, const struct agg_dset *d, struct bkt_buf *out,
+static int emit_values(const struct gather_plan *a, const struct gather_dset *d, struct bkt_buf *out,
                        struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
@@ -89,10 +89,10 @@ static int emit_values(const struct agg *a, const struct agg_dset *d, struct bkt
     return 1;
 }
 
-static int emit_source(struct agg *a, struct bkt_buf *out, struct bkt_err *err)
+static int emit_source(struct gather_plan *a, struct bkt_buf *out, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
-        const struct agg_dset *d = &a->dsets[i];
+        const struct gather_dset *d = &a->dsets[i];
         BKT_PASS(parts_say(out, err, "8", d->n));
         if (d->grows && d->table >= 0 && emit_rows(d, out) < 0)
             BKT_NOMEM(err);
@@ -105,11 +105,12 @@ static int emit_source(struct agg *a, struct bkt_buf *out, struct bkt_err *err)
 }
 
 /* A source that doesn't fit is a result, too. */
-static int look_at(struct agg *a, const char *source, uint64_t i, struct bkt_buf *out, struct bkt_err *err)
+static int look_at(struct gather_plan *a, const char *source, uint64_t i, struct bkt_buf *out,
+                   struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     int rc = open_next(a->l, source, &why);
-    rc = rc ? rc : agg_check(a, &why);
+    rc = rc ? rc : gather_check(a, &why);
     rc = rc ? rc : parts_say(out, &why, "41", i, true);
     rc = rc ? rc : emit_source(a, out, &why);
     if (rc == BKT_OK)
@@ -124,8 +125,8 @@ static int look_at(struct agg *a, const char *source, uint64_t i, struct bkt_buf
 /* ---- the first process ---- */
 
 struct gather {
-    struct agg *a;
-    struct agg look; /* for this process's units; in the first one another view of the domain */
+    struct gather_plan *a;
+    struct gather_plan look; /* for this process's units; in the first one another view of the domain */
     char **sources;
     int n, next; /* next: the source to be added */
     int *failed;
@@ -137,11 +138,11 @@ struct gather {
     struct bkt_domain *d;
 };
 
-static int parse_rows(struct agg_dset *d, struct bkt_rd *r, struct bkt_err *err)
+static int parse_rows(struct gather_dset *d, struct bkt_rd *r, struct bkt_err *err)
 {
     uint64_t n = d->fields.row;
     bool fits = true;
-    agg_rows_free(d);
+    gather_rows_free(d);
     d->rows.n_chunks = (size_t)bkt_rd_le(r, 8);
     d->rows.rank = (unsigned)bkt_rd_le(r, 1);
     for (unsigned i = 0; fits && i < d->rows.rank; i++) {
@@ -157,10 +158,10 @@ static int parse_rows(struct agg_dset *d, struct bkt_rd *r, struct bkt_err *err)
 }
 
 /* @p copies: gets whether this process has to read values of the source */
-static int parse_source(struct agg *a, struct bkt_rd *r, bool *copies, struct bkt_err *err)
+static int parse_source(struct gather_plan *a, struct bkt_rd *r, bool *copies, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
-        struct agg_dset *d = &a->dsets[i];
+        struct gather_dset *d = &a->dsets[i];
         d->n = bkt_rd_le(r, 8);
         d->values = NULL;
         uint64_t kind = bkt_rd_le(r, 1);
@@ -187,7 +188,7 @@ static int store(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
     l->src = NULL;
     if (copies && source_open(g->sources[g->next], l->o->driver, l->set, &l->src, err) < 0)
         return BKT_EINVAL;
-    return agg_store(g->a, err);
+    return gather_store(g->a, err);
 }
 
 static int add_next(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
@@ -254,18 +255,18 @@ static int put_sources(struct gather *g, struct bkt_share *s, int first, bool is
     return BKT_OK;
 }
 
-/* The first process looks at its own sources through a load of its own: agg_store() needs the other one's
+/* The first process looks at its own sources through a load of its own: gather_store() needs the other one's
  * state. */
 static int begin_look(struct gather *g, struct load_job *look, const char *opened, struct bkt_err *err)
 {
     BKT_PASS(source_open(opened, look->o->driver, look->set, &look->src, err));
-    BKT_PASS(agg_begin(&g->look, look, look->o->extend, err));
-    return agg_open(&g->look, err);
+    BKT_PASS(gather_begin(&g->look, look, look->o->extend, err));
+    return gather_open(&g->look, err);
 }
 
 /* Add sources[first + 1] .. sources[n - 1] to the domain, which has sources[first].  The first process only.
  * @param failed  counts sources that don't fit */
-static int add_shared(struct agg *a, char **sources, int first, int n, bool is_new, int *failed,
+static int add_shared(struct gather_plan *a, char **sources, int first, int n, bool is_new, int *failed,
                       struct bkt_err *err)
 {
     struct load_job look = *a->l;
@@ -282,7 +283,7 @@ static int add_shared(struct agg *a, char **sources, int first, int n, bool is_n
     rc = rc ? rc : bkt_share_begin(&s, err);
     rc = rc ? rc : put_sources(&g, &s, first, is_new, err);
     rc = bkt_share_finish(&s, rc, err);
-    agg_fini(&g.look);
+    gather_fini(&g.look);
     source_close(look.src);
     for (int i = 0; i < n; i++)
         bkt_buf_fini(&g.results[i]);
@@ -309,17 +310,17 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     if (l->dst < 0)
         return h5_fail(err, g->domain);
     l->file = bkt_vobj_of_id(l->dst)->file;
-    BKT_PASS(agg_begin(&g->look, l, l->o->extend, err));
-    return agg_open(&g->look, err);
+    BKT_PASS(gather_begin(&g->look, l, l->o->extend, err));
+    return gather_open(&g->look, err);
 }
 
-int agg_shared_serve(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl,
-                     struct bkt_err *err)
+int gather_shared_serve(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl,
+                        struct bkt_err *err)
 {
     struct gather g = {.l = l, .sources = sources, .n = n, .domain = domain, .fapl = fapl};
     const struct bkt_share_other s = {.work = work, .news = on_news, .arg = &g};
     int rc = bkt_share_serve(&s, err);
-    agg_fini(&g.look);
+    gather_fini(&g.look);
     if (g.d)
         bkt_domain_discard(g.d); /* the first process stores the domain */
     h5_closep(&l->dst);
@@ -335,24 +336,24 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
 {
     unsigned dim;
     (void)dst, (void)err;
-    return agg_grows(arg, src, path, &dim);
+    return gather_grows(arg, src, path, &dim);
 }
 
 static void report(void *arg, const char *path, const char *what)
 {
-    load_report(((struct agg *)arg)->l, path, what);
+    load_report(((struct gather_plan *)arg)->l, path, what);
 }
 
 static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *err)
 {
-    return load_open_beside(((struct agg *)arg)->l, name, out, err);
+    return load_open_beside(((struct gather_plan *)arg)->l, name, out, err);
 }
 
-static int make(struct agg *a, struct bkt_err *err)
+static int make(struct gather_plan *a, struct bkt_err *err)
 {
     struct bkt_copier_options o = load_copier_options(a->l);
     o.hooks.arg           = a;
-    o.hooks.shape         = agg_shape;
+    o.hooks.shape = gather_shape;
     o.hooks.data          = data;
     o.hooks.report = report;
     o.hooks.open_beside   = open_beside;
@@ -360,11 +361,11 @@ static int make(struct agg *a, struct bkt_err *err)
     return bkt_copier_tree(a->l->src->file, a->l->dst, &o, err);
 }
 
-static int add(struct agg *a, const char *source, int *failed, struct bkt_err *err)
+static int add(struct gather_plan *a, const char *source, int *failed, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    int rc = agg_check(a, &why);
-    return added(a->l, source, rc ? rc : agg_store(a, &why), &why, failed, err);
+    int rc = gather_check(a, &why);
+    return added(a->l, source, rc ? rc : gather_store(a, &why), &why, failed, err);
 }
 
 /* Tries sources from *i on until one can be opened, and reports the others. */
@@ -389,7 +390,7 @@ static void expect(const struct load_job *l, char **sources, int n, int i, int *
         vfd_expect(sources[*upto + 1], l->set);
 }
 
-static int add_all(struct agg *a, char **sources, int first, int n, bool is_new, int *failed,
+static int add_all(struct gather_plan *a, char **sources, int first, int n, bool is_new, int *failed,
                    struct bkt_err *err)
 {
     int before = *failed, upto = first;
@@ -410,10 +411,10 @@ static int add_all(struct agg *a, char **sources, int first, int n, bool is_new,
     }
     if (shared)
         BKT_PASS(add_shared(a, sources, first, n, is_new, failed, err));
-    return agg_end(a, err);
+    return gather_end(a, err);
 }
 
-static int measure_names(struct agg *a, char **sources, int n, struct bkt_err *err)
+static int measure_names(struct gather_plan *a, char **sources, int n, struct bkt_err *err)
 {
     for (int i = 0; i < n; i++) {
         BKT_CLEANUP(bkt_freep) char *uri = source_uri(sources[i]);
@@ -425,38 +426,38 @@ static int measure_names(struct agg *a, char **sources, int n, struct bkt_err *e
 
 /* Makes the domain from the first source that can be opened, or opens the existing domain with the first
  * source that fits. */
-static int begin(struct agg *a, struct load_job *l, char **sources, int n, int *first, bool is_new,
+static int begin(struct gather_plan *a, struct load_job *l, char **sources, int n, int *first, bool is_new,
                  int *failed, struct bkt_err *err)
 {
     for (;;) {
         struct bkt_err why = {.n = 0};
-        BKT_PASS(agg_begin(a, l, l->o->extend, err));
+        BKT_PASS(gather_begin(a, l, l->o->extend, err));
         BKT_PASS(measure_names(a, sources, n, err));
         if (is_new)
             BKT_PASS(make(a, err));
-        int rc = agg_open(a, &why);
+        int rc = gather_open(a, &why);
         if (rc == BKT_OK)
-            return is_new ? BKT_OK : agg_begin_append(a, err);
+            return is_new ? BKT_OK : gather_begin_append(a, err);
         if (rc != BKT_EINVAL || is_new || *first + 1 == n)
             return bkt_err_copy(err, rc, &why);
         refuse(l, sources[*first], &why, failed);
-        agg_fini(a);
+        gather_fini(a);
         ++*first;
         BKT_PASS(open_first(l, sources, n, first, failed, err));
     }
 }
 
-int load_aggregate(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl, int *failed,
-                   struct bkt_err *err)
+int load_gathered(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl, int *failed,
+                  struct bkt_err *err)
 {
-    BKT_CLEANUP(agg_fini) struct agg a      = {.l = l};
+    BKT_CLEANUP(gather_fini) struct gather_plan a = {.l = l};
     bool                             is_new = true;
     int                              first  = 0;
     int                              rc     = open_first(l, sources, n, &first, failed, err);
     rc = rc ? rc : load_target(l, domain, fapl, &is_new, err);
     rc = rc ? rc : begin(&a, l, sources, n, &first, is_new, failed, err);
     rc = rc ? rc : add_all(&a, sources, first, n, is_new, failed, err);
-    agg_fini(&a);
+    gather_fini(&a);
     vfd_expect_nothing();
     return load_end(l, rc, is_new, err);
 }

@@ -16,14 +16,14 @@
 
 /* ---- by reference: making the rows ---- */
 
-void agg_rows_free(struct agg_dset *d)
+void gather_rows_free(struct gather_dset *d)
 {
     free(d->rows.v);
-    d->rows = (struct agg_rows){.v = NULL};
+    d->rows = (struct gather_rows){.v = NULL};
 }
 
 /* @p uris: names of the source's parts in the domain */
-static int put(const struct agg_dset *d, const struct source *src, const struct bkt_strs *uris,
+static int put(const struct gather_dset *d, const struct source *src, const struct bkt_strs *uris,
                const struct bkt_file_chunk *c, struct bkt_err *err)
 {
     const struct load_fields *f = &d->fields;
@@ -49,7 +49,7 @@ static int put(const struct agg_dset *d, const struct source *src, const struct 
     return BKT_OK;
 }
 
-static int put_all(struct agg *a, struct agg_dset *d, const struct survey *s, struct bkt_err *err)
+static int put_all(struct gather_plan *a, struct gather_dset *d, const struct survey *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_strs_fini) struct bkt_strs uris = {0};
     const struct source *src = a->l->src;
@@ -68,15 +68,15 @@ static const char *const cannot[] = {
 };
 
 /* Make the rows that refer to a file's dataset: d->rows.  BKT_EINVAL, BKT_EUNSUP: no row can refer to it. */
-static int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
+static int gather_rows_make(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s = {0};
-    struct agg_rows                       *r = &d->rows;
+    struct gather_rows *r = &d->rows;
     uint64_t                               n = 1;
     size_t                                 bytes;
     BKT_PASS(survey_dataset(a->l->src, src, &s, err));
     BKT_FAIL_IF(err, (size_t)s.kind < BKT_COUNT(cannot) && cannot[s.kind], BKT_EINVAL, "%s", cannot[s.kind]);
-    agg_rows_free(d);
+    gather_rows_free(d);
     r->rank = s.rank + d->leading;
     for (unsigned i = 0; i < r->rank; i++) {
         r->count[i] = d->leading && i == 0 ? 1 : bkt_ceil_div(s.dims[i - d->leading], d->cdims[i]);
@@ -92,7 +92,7 @@ static int agg_rows_make(struct agg *a, struct agg_dset *d, hid_t src, struct bk
 /* ---- writing them ---- */
 
 /* Makes room in the table for the block.  The table grows by halves, so that many files need few changes. */
-static int make_room(struct agg_dset *d, uint64_t need, struct bkt_err *err)
+static int make_room(struct gather_dset *d, uint64_t need, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(d->table);
     hsize_t                      dims[BKT_MAX_RANK];
@@ -104,9 +104,9 @@ static int make_room(struct agg_dset *d, uint64_t need, struct bkt_err *err)
     return H5Dset_extent(d->table, dims) < 0 ? h5_fail(err, "growing the chunk table") : BKT_OK;
 }
 
-int agg_link(struct agg *a, struct agg_dset *d, struct bkt_err *err)
+int gather_link(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err)
 {
-    const struct agg_rows *r                   = &d->rows;
+    const struct gather_rows *r = &d->rows;
     hsize_t                start[BKT_MAX_RANK] = {0};
     start[d->dim]                              = d->at / d->cdims[d->dim];
     BKT_PASS(make_room(d, start[d->dim] + r->count[d->dim], err));
@@ -123,7 +123,7 @@ int agg_link(struct agg *a, struct agg_dset *d, struct bkt_err *err)
 /* ---- by copy ---- */
 
 struct copy {
-    const struct agg_dset *d;
+    const struct gather_dset *d;
     hid_t                  src, type, from, to; /* to: the grown dataset's space */
     unsigned               rank;                /* of the source */
     hsize_t                dims[BKT_MAX_RANK];
@@ -159,7 +159,7 @@ static int copy_block(const struct copy *c, hsize_t at, hsize_t m, void *buf, st
     return rc;
 }
 
-int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
+int gather_copy(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep)
     hid_t type = H5Dget_type(src),
@@ -186,7 +186,7 @@ int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
     return BKT_OK;
 }
 
-int agg_copy_values(struct agg *a, struct agg_dset *d, struct bkt_err *err)
+int gather_copy_values(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->dst), to = H5Dget_space(d->dst), mem = H5I_INVALID_HID;
     hsize_t start[BKT_MAX_RANK] = {0}, size[BKT_MAX_RANK] = {0};
@@ -288,7 +288,7 @@ static int attrs_fit(hid_t src, hid_t dst, struct bkt_err *err)
 /* ---- dimension scales (netCDF's dimensions): attribute DIMENSION_LIST holds, per dimension, references to
  * them ---- */
 
-static bool is_named(const struct agg *a, hid_t obj)
+static bool is_named(const struct gather_plan *a, hid_t obj)
 {
     char        path[1024];
     ssize_t     n    = H5Iget_name(obj, path, sizeof path);
@@ -296,7 +296,7 @@ static bool is_named(const struct agg *a, hid_t obj)
     return last && (strcmp(last + 1, a->name) == 0 || strcmp(path, a->name) == 0);
 }
 
-static bool list_has(const struct agg *a, hid_t src, const hvl_t *list)
+static bool list_has(const struct gather_plan *a, hid_t src, const hvl_t *list)
 {
     for (size_t k = 0; k < list->len; k++) {
         BKT_CLEANUP(h5_closep)
@@ -307,7 +307,7 @@ static bool list_has(const struct agg *a, hid_t src, const hvl_t *list)
     return false;
 }
 
-static bool scale_dim(const struct agg *a, hid_t src, unsigned rank, unsigned *dim)
+static bool scale_dim(const struct gather_plan *a, hid_t src, unsigned rank, unsigned *dim)
 {
     BKT_CLEANUP(h5_scales_fini) struct h5_scales scales;
     bool found = false;
@@ -321,7 +321,7 @@ static bool scale_dim(const struct agg *a, hid_t src, unsigned rank, unsigned *d
     return found;
 }
 
-bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim)
+bool gather_grows(const struct gather_plan *a, hid_t src, const char *path, unsigned *dim)
 {
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src);
     hsize_t                      dims[BKT_MAX_RANK];
@@ -338,7 +338,7 @@ bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim)
     return strcmp(bkt_base_name(path), a->name) == 0 || scale_dim(a, src, (unsigned)rank, dim);
 }
 
-bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims)
+bool gather_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl    = H5Dget_create_plist(src);
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, BKT_MAX_RANK, cdims) == (int)rank;
@@ -349,11 +349,11 @@ bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cd
 
 /* ---- fitting ---- */
 
-static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned rank, const hsize_t *dims,
-                      struct bkt_err *err)
+static int fit_linked(struct gather_plan *a, struct gather_dset *d, hid_t src, unsigned rank,
+                      const hsize_t *dims, struct bkt_err *err)
 {
     uint64_t                     cdims[BKT_MAX_RANK];
-    bool chunked = agg_chunk_shape(src, rank, dims, cdims);
+    bool chunked = gather_chunk_shape(src, rank, dims, cdims);
     BKT_FAIL_IF(err, !chunked && !d->leading && cdims[d->dim] != d->cdims[d->dim], BKT_EINVAL,
                 "the chunk shape differs from the domain's: its %llu steps are one piece, the domain refers "
                 "to pieces of %llu",
@@ -369,7 +369,7 @@ static int fit_linked(struct agg *a, struct agg_dset *d, hid_t src, unsigned ran
                 (unsigned long long)cdims[d->dim]);
     BKT_FAIL_IF(err, !bkt_filters_agree(src, d->dst), BKT_EINVAL,
                 "filters or their parameters differ from the domain's");
-    return agg_rows_make(a, d, src, err);
+    return gather_rows_make(a, d, src, err);
 }
 
 static int read_all(hid_t dset, hid_t type, size_t n, struct bkt_buf *out, struct bkt_err *err)
@@ -382,7 +382,7 @@ static int read_all(hid_t dset, hid_t type, size_t n, struct bkt_buf *out, struc
 }
 
 /* Values that don't grow must be the same in all files, since those of the first file stay. */
-static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t space, struct bkt_err *err)
+static int same_values(const struct gather_dset *d, hid_t src, hid_t type, hid_t space, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
     hssize_t                                 n = H5Sget_simple_extent_npoints(space);
@@ -399,7 +399,7 @@ static int same_values(const struct agg_dset *d, hid_t src, hid_t type, hid_t sp
     return BKT_OK;
 }
 
-int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
+int gather_fit(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src), theirs = H5Dget_type(d->dst);
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);

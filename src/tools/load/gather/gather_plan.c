@@ -21,12 +21,12 @@
 #define NAME_ROOM  64   /* bytes that names in later runs may have beyond the longest name; zeros, compressed
                            in the table */
 
-void agg_fini(struct agg *a)
+void gather_fini(struct gather_plan *a)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
         h5_closep(&a->dsets[i].dst);
         h5_closep(&a->dsets[i].table);
-        agg_rows_free(&a->dsets[i]);
+        gather_rows_free(&a->dsets[i]);
         free(a->dsets[i].path);
     }
     free(a->dsets);
@@ -38,17 +38,17 @@ void agg_fini(struct agg *a)
 
 static herr_t any_grows(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
 {
-    const struct agg *a = arg;
+    const struct gather_plan *a = arg;
     unsigned          dim;
     if (info->type != H5O_TYPE_DATASET)
         return 0;
     BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
-    return dset >= 0 && agg_grows(a, dset, name, &dim);
+    return dset >= 0 && gather_grows(a, dset, name, &dim);
 }
 
 static herr_t highest_rank(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
 {
-    struct agg *a = arg;
+    struct gather_plan *a = arg;
     hsize_t     dims[BKT_MAX_RANK];
     if (info->type != H5O_TYPE_DATASET)
         return 0;
@@ -62,11 +62,11 @@ static herr_t highest_rank(hid_t root, const char *name, const H5O_info2_t *info
     return 0;
 }
 
-int agg_begin(struct agg *a, struct load_job *first, const char *name, struct bkt_err *err)
+int gather_begin(struct gather_plan *a, struct load_job *first, const char *name, struct bkt_err *err)
 {
     char         *end;
     unsigned long n = strtoul(name, &end, 10);
-    *a              = (struct agg){.l = first, .name = name, .number = UINT_MAX};
+    *a = (struct gather_plan){.l = first, .name = name, .number = UINT_MAX};
     if (*name && !*end) {
         a->number = (unsigned)bkt_min_u64(n, BKT_MAX_RANK);
         if (H5Ovisit3(first->src->file, H5_INDEX_NAME, H5_ITER_INC, highest_rank, a, H5O_INFO_BASIC) < 0)
@@ -82,7 +82,7 @@ int agg_begin(struct agg *a, struct load_job *first, const char *name, struct bk
 
 /* ---- making the domain ---- */
 
-static bool to_link(const struct agg *a, hid_t src, unsigned rank, const hsize_t *dims, unsigned dim,
+static bool to_link(const struct gather_plan *a, hid_t src, unsigned rank, const hsize_t *dims, unsigned dim,
                     const uint64_t *cdims)
 {
     BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src), dcpl = H5Dget_create_plist(src);
@@ -118,18 +118,18 @@ static void widen(hid_t src, unsigned rank, unsigned dim, hsize_t *chunk)
     chunk[dim] = bkt_max_u64(chunk[dim], bkt_min_u64(MOST_STEPS, SMALL / bytes));
 }
 
-int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
+int gather_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl, struct bkt_err *err)
 {
-    struct agg *a = arg;
+    struct gather_plan *a = arg;
     hsize_t  dims[BKT_MAX_RANK], grown[BKT_MAX_RANK], max[BKT_MAX_RANK], chunk[BKT_MAX_RANK];
     uint64_t cdims[BKT_MAX_RANK];
     unsigned dim;
     int      rank = H5Sget_simple_extent_dims(*space, dims, NULL);
-    if (rank < 0 || !agg_grows(a, src, path, &dim))
+    if (rank < 0 || !gather_grows(a, src, path, &dim))
         return rank < 0 ? h5_fail(err, "asking for an extent") : BKT_OK;
     BKT_FAIL_IF(err, rank + a->leading > BKT_MAX_RANK, BKT_EINVAL, "%s: no room for another dimension", path);
     unsigned r = (unsigned)rank + a->leading;
-    (void)agg_chunk_shape(src, (unsigned)rank, dims, cdims);
+    (void)gather_chunk_shape(src, (unsigned)rank, dims, cdims);
     bool link = to_link(a, src, (unsigned)rank, dims, dim, cdims);
     for (unsigned i = 0; i < r; i++) {
         bool grows = i == dim;
@@ -148,7 +148,7 @@ int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
 
 /* ---- opening existing objects ---- */
 
-static int find_fields(struct agg_dset *d, struct bkt_err *err)
+static int find_fields(struct gather_dset *d, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->table);
     BKT_FAIL_IF(err, !load_fields_of(type, &d->fields), BKT_EUNSUP,
@@ -158,7 +158,7 @@ static int find_fields(struct agg_dset *d, struct bkt_err *err)
 }
 
 /* A new dataset to be linked gets its table now, without rows, but with room for names. */
-static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, struct bkt_err *err)
+static int make_table(struct gather_plan *a, struct gather_dset *d, struct bkt_dset *ds, struct bkt_err *err)
 {
     uint64_t                     grid[BKT_MAX_RANK], max[BKT_MAX_RANK];
     BKT_CLEANUP(bkt_freep) char *uri = NULL;
@@ -179,7 +179,8 @@ static int make_table(struct agg *a, struct agg_dset *d, struct bkt_dset *ds, st
     return find_fields(d, err);
 }
 
-static int open_table(struct agg *a, struct agg_dset *d, const struct bkt_dset *ds, struct bkt_err *err)
+static int open_table(struct gather_plan *a, struct gather_dset *d, const struct bkt_dset *ds,
+                      struct bkt_err *err)
 {
     BKT_PASS(load_open_id(a->l, &ds->layout.chunk_table, &d->table, err));
     BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(d->table);
@@ -191,7 +192,7 @@ static int open_table(struct agg *a, struct agg_dset *d, const struct bkt_dset *
     return find_fields(d, err);
 }
 
-static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err)
+static int open_dset(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err)
 {
     hsize_t dims[BKT_MAX_RANK], have[BKT_MAX_RANK];
     d->dst = H5Dopen2(a->l->dst, d->path, H5P_DEFAULT);
@@ -200,7 +201,7 @@ static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_er
     int rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
     if (rank < 0 || r < 0)
         return h5_fail(err, "asking for an extent");
-    d->grows   = agg_grows(a, src, d->path, &d->dim);
+    d->grows = gather_grows(a, src, d->path, &d->dim);
     d->leading = d->grows && r == rank + 1;
     if (!d->grows)
         return BKT_OK;
@@ -211,7 +212,7 @@ static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_er
     uint64_t                 cdims[BKT_MAX_RANK];
     if (ds->layout.cls == BKT_D_CHUNKED_REF_INDIRECT)
         return open_table(a, d, ds, err);
-    (void)agg_chunk_shape(src, (unsigned)rank, dims, cdims);
+    (void)gather_chunk_shape(src, (unsigned)rank, dims, cdims);
     if (!new || !to_link(a, src, (unsigned)rank, dims, d->dim, cdims))
         return BKT_OK;
     d->cdims[0] = 1;
@@ -222,16 +223,16 @@ static int open_dset(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_er
 
 static herr_t open_one(hid_t root, const char *name, const H5O_info2_t *info, void *arg)
 {
-    struct agg_visit *v = arg;
+    struct gather_visit *v = arg;
     if (info->type != H5O_TYPE_DATASET)
         return 0;
     BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(root, name, H5P_DEFAULT);
-    struct agg_dset             *p   = reallocarray(v->a->dsets, v->a->n_dsets + 1, sizeof *p);
+    struct gather_dset *p = reallocarray(v->a->dsets, v->a->n_dsets + 1, sizeof *p);
     if (!p)
         return v->rc = BKT_ENOMEM;
     v->a->dsets = p;
     p           = &p[v->a->n_dsets++];
-    *p          = (struct agg_dset){.dst = H5I_INVALID_HID, .table = H5I_INVALID_HID};
+    *p = (struct gather_dset){.dst = H5I_INVALID_HID, .table = H5I_INVALID_HID};
     if (asprintf(&p->path, "/%s", name) < 0) {
         p->path = NULL;
         return v->rc = BKT_ENOMEM;
@@ -242,9 +243,9 @@ static herr_t open_one(hid_t root, const char *name, const H5O_info2_t *info, vo
     return v->rc < 0 ? -1 : 0;
 }
 
-int agg_open(struct agg *a, struct bkt_err *err)
+int gather_open(struct gather_plan *a, struct bkt_err *err)
 {
-    struct agg_visit v = {a, err, BKT_OK};
+    struct gather_visit v = {a, err, BKT_OK};
     if (H5Ovisit3(a->l->src->file, H5_INDEX_NAME, H5_ITER_INC, open_one, &v, H5O_INFO_BASIC) < 0)
         return v.rc < 0 ? v.rc : h5_fail(err, "going through the first file");
     return BKT_OK;
@@ -253,7 +254,7 @@ int agg_open(struct agg *a, struct bkt_err *err)
 /* ---- adding a file ---- */
 
 struct counted {
-    const struct agg *a;
+    const struct gather_plan *a;
     size_t            n;     /* datasets of the file, */
     size_t            other; /* datasets that the domain lacks, */
     char              first[256]; /* the first of them */
@@ -275,7 +276,7 @@ static herr_t count_one(hid_t root, const char *name, const H5O_info2_t *info, v
 }
 
 /* Checks that the file has all datasets of the domain. */
-static int check_number(const struct agg *a, const struct counted *c, struct bkt_err *err)
+static int check_number(const struct gather_plan *a, const struct counted *c, struct bkt_err *err)
 {
     if (c->n == a->n_dsets)
         return BKT_OK;
@@ -286,18 +287,18 @@ static int check_number(const struct agg *a, const struct counted *c, struct bkt
              c->other ? c->first : "one of its datasets", a->n_dsets);
 }
 
-static int check(struct agg *a, struct bkt_err *err)
+static int check(struct gather_plan *a, struct bkt_err *err)
 {
     struct counted c     = {.a = a};
     uint64_t       steps = 0;
     if (H5Ovisit3(a->l->src->file, H5_INDEX_NAME, H5_ITER_INC, count_one, &c, H5O_INFO_BASIC) < 0)
         return h5_fail(err, "going through the file");
     for (size_t i = 0; i < a->n_dsets; i++) {
-        struct agg_dset             *d   = &a->dsets[i];
+        struct gather_dset *d = &a->dsets[i];
         BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
         (void)H5Eclear2(H5E_DEFAULT);
         BKT_FAIL_IF(err, src < 0, BKT_EINVAL, "%s is not in the file", d->path);
-        BKT_TRY(err, agg_fit(a, d, src, err), "%s", d->path);
+        BKT_TRY(err, gather_fit(a, d, src, err), "%s", d->path);
         BKT_FAIL_IF(err, d->grows && steps && d->n != steps, BKT_EINVAL,
                     "%s has %llu steps, other datasets have %llu", d->path, (unsigned long long)d->n,
                     (unsigned long long)steps);
@@ -307,7 +308,7 @@ static int check(struct agg *a, struct bkt_err *err)
 }
 
 /* Sets the length of the domain's dataset to @p steps along the growing dimension. */
-static int set_extent(struct agg *a, const struct agg_dset *d, uint64_t steps, struct bkt_err *err)
+static int set_extent(struct gather_plan *a, const struct gather_dset *d, uint64_t steps, struct bkt_err *err)
 {
     const struct bkt_vobj *o = bkt_vobj_of_id(d->dst);
     uint64_t dims[BKT_MAX_RANK];
@@ -318,18 +319,18 @@ static int set_extent(struct agg *a, const struct agg_dset *d, uint64_t steps, s
     return H5Dset_extent(d->dst, dims) < 0 ? h5_fail(err, "changing a dataset's extent") : BKT_OK;
 }
 
-static int add_one(struct agg *a, struct agg_dset *d, struct bkt_err *err)
+static int add_one(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err)
 {
     BKT_PASS(set_extent(a, d, bkt_max_u64(d->before, d->at + d->n), err));
     if (d->table >= 0)
-        return agg_link(a, d, err);
+        return gather_link(a, d, err);
     if (d->values)
-        return agg_copy_values(a, d, err);
+        return gather_copy_values(a, d, err);
     BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
-    return agg_copy(a, d, src, err);
+    return gather_copy(a, d, src, err);
 }
 
-static int add_all(struct agg *a, struct bkt_err *err)
+static int add_all(struct gather_plan *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++)
         if (a->dsets[i].grows)
@@ -338,7 +339,7 @@ static int add_all(struct agg *a, struct bkt_err *err)
 }
 
 /* Takes back the growth for a file whose values turned out to be unreadable. */
-static int take_back(struct agg *a, struct bkt_err *err)
+static int take_back(struct gather_plan *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++)
         if (a->dsets[i].grows)
@@ -346,7 +347,7 @@ static int take_back(struct agg *a, struct bkt_err *err)
     return BKT_OK;
 }
 
-int agg_check(struct agg *a, struct bkt_err *err)
+int gather_check(struct gather_plan *a, struct bkt_err *err)
 {
     int rc = check(a, err);
     if (rc < 0) /* whatever the error, only this file is left out */
@@ -354,10 +355,10 @@ int agg_check(struct agg *a, struct bkt_err *err)
     return BKT_OK;
 }
 
-int agg_store(struct agg *a, struct bkt_err *err)
+int gather_store(struct gather_plan *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
-        struct agg_dset *d = &a->dsets[i];
+        struct gather_dset *d = &a->dsets[i];
         d->before = d->grows ? bkt_vobj_of_id(d->dst)->obj->dset.space.dims[d->dim] : 0;
     }
     int rc = add_all(a, err);
@@ -375,14 +376,14 @@ int agg_store(struct agg *a, struct bkt_err *err)
 
 #define JOURNAL "append\n"
 
-static int go_back(struct agg *a, const char *journal, struct bkt_err *err)
+static int go_back(struct gather_plan *a, const char *journal, struct bkt_err *err)
 {
     bool any = false;
     for (const char *at = journal + strlen(JOURNAL); *at; at += strcspn(at, "\n"), at += *at == '\n') {
         char              *end;
         unsigned long long steps = strtoull(at, &end, 10);
         for (size_t i = 0; i < a->n_dsets && *end == ' '; i++) {
-            struct agg_dset       *d = &a->dsets[i];
+            struct gather_dset *d = &a->dsets[i];
             const struct bkt_vobj *o = bkt_vobj_of_id(d->dst);
             size_t                 n = strlen(o->obj->id.text);
             if (!d->grows || strncmp(end + 1, o->obj->id.text, n) != 0 || end[1 + n] != '\n' ||
@@ -399,7 +400,7 @@ static int go_back(struct agg *a, const char *journal, struct bkt_err *err)
     return H5Fflush(a->l->dst, H5F_SCOPE_GLOBAL) < 0 ? h5_fail(err, "storing the domain") : BKT_OK;
 }
 
-int agg_begin_append(struct agg *a, struct bkt_err *err)
+int gather_begin_append(struct gather_plan *a, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf old = {0}, new = {0};
     BKT_PASS(load_journal_read(a->l, &old, err));
@@ -407,7 +408,7 @@ int agg_begin_append(struct agg *a, struct bkt_err *err)
         BKT_PASS(go_back(a, bkt_buf_str(&old), err));
     int rc = bkt_buf_add_str(&new, JOURNAL);
     for (size_t i = 0; i < a->n_dsets && rc == BKT_OK; i++) {
-        const struct agg_dset *d = &a->dsets[i];
+        const struct gather_dset *d = &a->dsets[i];
         const struct bkt_object *o = bkt_vobj_of_id(d->dst)->obj;
         if (d->grows)
             rc = bkt_buf_addf(&new, "%llu %s\n", (unsigned long long)o->dset.space.dims[d->dim], o->id.text);
@@ -416,10 +417,10 @@ int agg_begin_append(struct agg *a, struct bkt_err *err)
     return load_journal_write(a->l, bkt_buf_str(&new), err);
 }
 
-int agg_end(struct agg *a, struct bkt_err *err)
+int gather_end(struct gather_plan *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
-        struct agg_dset             *d = &a->dsets[i];
+        struct gather_dset *d = &a->dsets[i];
         hsize_t                      dims[BKT_MAX_RANK];
         BKT_CLEANUP(h5_closep) hid_t space = d->table < 0 ? -1 : H5Dget_space(d->table);
         const struct bkt_vobj *o = d->table < 0 ? NULL : bkt_vobj_of_id(d->dst);

@@ -21,13 +21,13 @@
 
 #include "tools/load/load_domain.h"
 
-struct agg_rows { /* rows of a chunk table for one file; may be empty */
+struct gather_rows { /* rows of a chunk table for one file; may be empty */
     unsigned       rank;
     hsize_t        count[BKT_MAX_RANK]; /* the block that they fill */
     unsigned char *v;
     size_t         n_chunks;
 };
-struct agg_dset { /* one dataset of the domain */
+struct gather_dset { /* one dataset of the domain */
     char             *path;
     hid_t             dst, table;     /* table: its chunk table if it is linked; H5I_INVALID_HID: copied */
     bool              grows, leading; /* leading: the files don't have the growing dimension */
@@ -39,15 +39,15 @@ struct agg_dset { /* one dataset of the domain */
     struct load_fields fields;        /* linked */
     /* the current file, if it fits */
     uint64_t          n;              /* number of steps it adds */
-    struct agg_rows   rows;           /* linked */
+    struct gather_rows rows;          /* linked */
     const void *values;               /* copied: all of its values, n_values bytes; NULL: read them */
     size_t n_values;
 };
-struct agg {
+struct gather_plan {
     struct load_job *l;      /* of the current file */
     const char      *name;   /* of the dimension */
     size_t           longest; /* bytes of the longest absolute name of a source given now */
-    struct agg_dset *dsets;
+    struct gather_dset *dsets;
     size_t           n_dsets;
     bool             leading;
     unsigned         number; /* dimension by number; UINT_MAX: by name */
@@ -56,45 +56,46 @@ struct agg {
                                 too */
 };
 
-struct agg_visit {
-    struct agg     *a;
+struct gather_visit {
+    struct gather_plan *a;
     struct bkt_err *err;
     int             rc;
 };
 
 /** Look at the first file, to find the meaning of the dimension's name. */
-BKT_NODISCARD int agg_begin(struct agg *a, struct load_job *first, const char *name, struct bkt_err *err);
+BKT_NODISCARD int gather_begin(struct gather_plan *a, struct load_job *first, const char *name,
+                               struct bkt_err *err);
 /** Set the shapes of a dataset of the first file in the domain: for bkt_copier_hooks.shape. */
-BKT_NODISCARD int agg_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
-                            struct bkt_err *err);
+BKT_NODISCARD int gather_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dcpl,
+                               struct bkt_err *err);
 /** Open the datasets of the domain, which was made from the first file's metadata (bkt_copier_tree() with
- *  agg_shape()), or exists since earlier. */
-BKT_NODISCARD int agg_open(struct agg *a, struct bkt_err *err);
+ *  gather_shape()), or exists since earlier. */
+BKT_NODISCARD int gather_open(struct gather_plan *a, struct bkt_err *err);
 /** Call before the first file is added to an existing domain: restores the extents from before an unfinished
  *  append, and reports that; then begins an append. */
-BKT_NODISCARD int agg_begin_append(struct agg *a, struct bkt_err *err);
+BKT_NODISCARD int gather_begin_append(struct gather_plan *a, struct bkt_err *err);
 /** Add the file a->l->src in two steps (BKT_EINVAL with the reason if it doesn't fit; nothing is changed
  *  then): check that the file a->l->src fits, which changes nothing, and sets n and rows of each
  *  dataset; and add what they say (and `values`).  The second step may have been prepared by another process,
  *  then a->l->src is needed only for values to be read. */
-BKT_NODISCARD int agg_check(struct agg *a, struct bkt_err *err);
-BKT_NODISCARD int agg_store(struct agg *a, struct bkt_err *err);
+BKT_NODISCARD int gather_check(struct gather_plan *a, struct bkt_err *err);
+BKT_NODISCARD int gather_store(struct gather_plan *a, struct bkt_err *err);
 /** Cut the extents that were grown ahead. */
-BKT_NODISCARD int agg_end(struct agg *a, struct bkt_err *err);
-void              agg_fini(struct agg *a);
+BKT_NODISCARD int gather_end(struct gather_plan *a, struct bkt_err *err);
+void gather_fini(struct gather_plan *a);
 
 /* ---- gather_fit.c ---- */
 /** Find the dimension of the file along which a dataset grows: true and *dim, or false. */
-bool agg_grows(const struct agg *a, hid_t src, const char *path, unsigned *dim);
+bool gather_grows(const struct gather_plan *a, hid_t src, const char *path, unsigned *dim);
 /** Check that a file's dataset fits the domain's; sets d->n and d->rows. */
-BKT_NODISCARD int agg_fit(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
+BKT_NODISCARD int gather_fit(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err);
 /** The chunk shape that a dataset of a file has or would have, and whether its steps fill whole chunks. */
-bool agg_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims);
+bool gather_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims);
 
 /** Free the rows that refer to a file's dataset. */
-void              agg_rows_free(struct agg_dset *d);
+void gather_rows_free(struct gather_dset *d);
 /** Append by reference (d->rows), by copy.  BKT_EINVAL: its values can't be read. */
-BKT_NODISCARD int agg_link(struct agg *a, struct agg_dset *d, struct bkt_err *err);
-BKT_NODISCARD int agg_copy(struct agg *a, struct agg_dset *d, hid_t src, struct bkt_err *err);
+BKT_NODISCARD int gather_link(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err);
+BKT_NODISCARD int gather_copy(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err);
 /** The same with d->values. */
-BKT_NODISCARD int agg_copy_values(struct agg *a, struct agg_dset *d, struct bkt_err *err);
+BKT_NODISCARD int gather_copy_values(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err);
