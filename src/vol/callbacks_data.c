@@ -355,9 +355,9 @@ static void *datatype_open(void *obj, const H5VL_loc_params_t *loc, const char *
 
 static int encode(struct bkt_vobj *o, void *buf, size_t *n, struct bkt_err *err)
 {
-    if (o->file_type < 0)
-        BKT_PASS(o->ops->datatype->type(o, &o->file_type, err));
-    return H5Tencode(o->file_type, buf, n) < 0 ? bkt_h5err_capture(err, "H5Tencode") : BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
+    BKT_PASS(o->ops->datatype->type(o, &type, err));
+    return H5Tencode(type, buf, n) < 0 ? bkt_h5err_capture(err, "H5Tencode") : BKT_OK;
 }
 
 static int get_of_datatype(struct bkt_vobj *o, H5VL_datatype_get_args_t *args, struct bkt_err *err)

@@ -93,7 +93,7 @@ static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl,
 {
     const struct bkt_attr *a;
     uint64_t n = 0;
-    hid_t    file_type;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
 
     BKT_PASS(bkt_vobj_attr(o, &a, err));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
@@ -229,7 +229,7 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
     const struct bkt_attr *a;
     uint64_t               n = 0;
-    hid_t file_type;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
     BKT_PASS(bkt_file_begin_change(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
     BKT_PASS(bkt_vobj_attr(o, &a, err));
     BKT_FAIL_IF(err, o->attr_gone, BKT_ENOENT,

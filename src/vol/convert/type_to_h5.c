@@ -1,4 +1,5 @@
 /* Datatypes: from an encoding to HDF5's. */
+#include <H5VLconnector.h>
 #include <stdlib.h>
 
 #include "base/num.h"
@@ -414,15 +415,42 @@ static int stored_type(const struct bkt_vobj *o, const struct bkt_type **out, st
     return BKT_OK;
 }
 
+static int keep_encoded(struct bkt_buf *b, hid_t type, struct bkt_err *err)
+{
+    size_t n = 0;
+    BKT_PASS(PASS_ON(err, H5Tencode(type, NULL, &n), "encoding a datatype"));
+    BKT_PASS_MEM(err, bkt_buf_resize(b, n));
+    int rc = PASS_ON(err, H5Tencode(type, b->ptr, &n), "encoding a datatype");
+    if (rc < 0)
+        bkt_buf_clear(b);
+    return rc;
+}
+
+/* H5VLget_file_type() makes ids that HDF5 doesn't list.  It gives sequences and references the form that
+ * they have in a file.  So types with sequences are kept as bytes.  Types with references are made anew:
+ * HDF5 takes a sequence of references that it decodes for another type. */
+int bkt_convert_keep_type(struct bkt_vobj *o, hid_t type, struct bkt_err *err)
+{
+    if (H5Tdetect_class(type, H5T_REFERENCE) > 0)
+        return BKT_OK;
+    if (bkt_convert_is_var(type))
+        return keep_encoded(&o->encoded_type, type, err);
+    return PASS_ON(err, o->file_type = H5VLget_file_type(o, H5VL_NATIVE, type), "H5VLget_file_type");
+}
+
+/* HDF5 decodes only bytes that HDF5 itself has encoded in this process. */
 int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_type *t;
-    if (o->file_type < 0) {
-        BKT_PASS(stored_type(o, &t, err));
-        BKT_PASS(bkt_convert_type(t, &o->file_type, err));
-    }
-    *out = o->file_type;
-    return BKT_OK;
+    BKT_CLEANUP(bkt_hid_closep) hid_t made = H5I_INVALID_HID;
+    if (o->file_type >= 0)
+        return PASS_ON(err, *out = bkt_hid_hold(o->file_type), "H5Iinc_ref");
+    if (o->encoded_type.len)
+        return PASS_ON(err, *out = H5Tdecode(o->encoded_type.ptr), "decoding a datatype");
+    BKT_PASS(stored_type(o, &t, err));
+    BKT_PASS(bkt_convert_type(t, &made, err));
+    BKT_PASS(bkt_convert_keep_type(o, made, err));
+    return bkt_hid_give(&made, out);
 }
 
 /* An object with a committed type holds a copy of that type, which describes its values.  The committed
@@ -440,7 +468,7 @@ int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     const struct bkt_type   *t;
     const struct bkt_object *named = NULL;
-    hid_t                    file_type;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
 
     BKT_PASS(stored_type(o, &t, err));
     BKT_PASS(bkt_convert_file_type(o, &file_type, err));

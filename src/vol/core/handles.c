@@ -240,6 +240,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
     bkt_map_free(o->reported, NULL);
     bkt_vobj_drop_id(o->dapl);
     bkt_vobj_drop_id(o->file_type);
+    bkt_buf_fini(&o->encoded_type);
     bkt_vobj_drop_id(o->native_id);
     n_no_number -= o->no_number;
     *o->prev = o->next;

@@ -66,8 +66,9 @@ struct bkt_vobj {
     bool               has_chunks;
     unsigned long      chunks_as_of; /* the state of the chunks when they were listed */
     struct bkt_map *reported; /* the size that the program got for each chunk it asked for; NULL: none */
-    /* DATASET, DATATYPE, ATTR: made on first use, see convert.h */
-    hid_t              file_type;
+    /* DATASET, DATATYPE, ATTR: made on first use, at most one of them; bkt_convert_file_type() */
+    hid_t          file_type;    /* not listed by HDF5 */
+    struct bkt_buf encoded_type; /* HDF5's encoding of it; empty: none */
     /* ATTR */
     char            *attr_name;
     double           attr_created; /* distinguishes it from a later attribute of that name */

@@ -373,16 +373,23 @@ static int storage_size(struct bkt_vobj *o, hsize_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
+static int get_dcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
+    BKT_PASS(bkt_convert_file_type(o, &type, err));
+    BKT_PASS(bkt_convert_dcpl(o, out, err));
+    bkt_filters_mark(*out, type);
+    return BKT_OK;
+}
+
 static int get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
-    hid_t *space = &args->args.get_space.space_id, *dcpl = &args->args.get_dcpl.dcpl_id;
+    hid_t *space = &args->args.get_space.space_id;
     switch (args->op_type) {
         case H5VL_DATASET_GET_DAPL:
             return get_dapl(o, args, err);
         case H5VL_DATASET_GET_DCPL:
-            BKT_PASS(bkt_convert_dcpl(o, dcpl, err));
-            bkt_filters_mark(*dcpl, o->file_type);
-            return BKT_OK;
+            return get_dcpl(o, &args->args.get_dcpl.dcpl_id, err);
         case H5VL_DATASET_GET_SPACE:
             return bkt_is_virtual(o) ? bkt_virtual_space(o, space, err)
                                      : bkt_convert_space(&o->obj->dset.space, space, err);

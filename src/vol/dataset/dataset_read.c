@@ -55,7 +55,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
 {
     const struct bkt_type *t = j->o->obj->dset.type;
     struct bkt_dsetio     *io;
-    hid_t                  file_type;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
 
     j->iter = j->back_iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));

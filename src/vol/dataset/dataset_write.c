@@ -22,7 +22,8 @@
 
 struct job {
     struct bkt_vobj     *o;
-    hid_t                mem_type, dxpl, file_type; /* borrowed */
+    hid_t                mem_type, dxpl; /* borrowed */
+    hid_t                file_type;
     const unsigned char *buf;
     size_t               mem_size; /* of one of the program's elements */
     bool                 straight, transform;
@@ -48,6 +49,7 @@ static void staged_fini(struct staged *s)
 static void job_fini(struct job *j)
 {
     bkt_value_tree_fini(&j->conv);
+    bkt_hid_closep(&j->file_type);
     bkt_hid_closep(&j->iter);
     bkt_dsel_fini(&j->sel);
 }
@@ -63,7 +65,7 @@ static bool has_tails(const struct job *j)
 static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
 {
     struct bkt_dsetio *io;
-    j->iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
+    j->file_type = j->iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
     BKT_PASS(bkt_file_may_change(j->o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
     BKT_PASS(bkt_dataset_io(j->o, &io, err));

@@ -131,7 +131,7 @@ static bool heap_addresses_of(hid_t type, unsigned addr, struct bkt_heap_address
 /* Made of HDF5's facts about a dataset. */
 
 /* Find the facts that lead to heap addresses in stored elements.  If a fact is missing, HDF5 reads alone. */
-static int take_heap_addresses(struct bkt_plain_dataset *s, struct bkt_err *err)
+static int take_heap_addresses(struct bkt_plain_dataset *s, hid_t type, struct bkt_err *err)
 {
     size_t  addr = 0, size = 0;
     hsize_t block = 0;
@@ -144,14 +144,14 @@ static int take_heap_addresses(struct bkt_plain_dataset *s, struct bkt_err *err)
     s->size_bytes = (unsigned)size;
     s->user_block = block;
     s->heaps      = true;
-    s->text       = H5Tis_variable_str(s->v.file_type) > 0;
+    s->text       = H5Tis_variable_str(type) > 0;
     s->base       = s->text ? 1 : 0;
-    if (H5Tget_class(s->v.file_type) == H5T_VLEN) {
-        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(s->v.file_type);
+    if (H5Tget_class(type) == H5T_VLEN) {
+        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
         s->base = bkt_convert_is_plain(base) ? H5Tget_size(base) : 0;
     }
     s->simple     = s->base > 0;
-    s->native = addr > 8 || size > 8 || !heap_addresses_of(s->v.file_type, s->addr_bytes, &s->addresses);
+    s->native = addr > 8 || size > 8 || !heap_addresses_of(type, s->addr_bytes, &s->addresses);
     return BKT_OK;
 }
 
@@ -184,7 +184,8 @@ static int take_filters(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset
 
 /* A dataset without a fill value has zeros.  If HDF5 never writes fill values, it doesn't return any for
  * missing chunks either. */
-static int take_fill(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
+static int take_fill(struct bkt_plain_dataset *s, hid_t dcpl, hid_t type, struct bkt_dset *d,
+                     struct bkt_err *err)
 {
     H5D_fill_value_t kind;
     H5D_fill_time_t  when;
@@ -195,7 +196,7 @@ static int take_fill(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset *d
     if (!d->has_fill)
         return BKT_OK;
     BKT_PASS_MEM(err, bkt_buf_resize(&d->fill, d->type->size));
-    return PASS_ON(err, H5Pget_fill_value(dcpl, s->v.file_type, d->fill.ptr), "asking for the fill value");
+    return PASS_ON(err, H5Pget_fill_value(dcpl, type, d->fill.ptr), "asking for the fill value");
 }
 
 static int take_chunks(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
@@ -262,14 +263,16 @@ static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bk
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = H5Dget_create_plist(s->dset);
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(s->dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type  = H5Dget_type(s->dset);
     struct bkt_dset *d = &o->dset;
-    s->v.file_type     = H5Dget_type(s->dset);
-    BKT_NEED_H5(err, dcpl >= 0 && space >= 0 && s->v.file_type >= 0, "asking about a dataset");
+    BKT_NEED_H5(err, dcpl >= 0 && space >= 0 && type >= 0, "asking about a dataset");
+    bool plain = bkt_convert_is_plain(type);
+    BKT_PASS(bkt_convert_keep_type(&s->v, type, err));
     H5D_layout_t layout = H5Pget_layout(dcpl);
     BKT_PASS(bkt_convert_from_space(space, &d->space, err));
-    if (!bkt_convert_is_plain(s->v.file_type)) /* elements hold addresses, which only HDF5 follows */
-        BKT_PASS(take_heap_addresses(s, err));
-    BKT_NEED(err, (d->type = opaque(s->heaps ? s->addresses.size : H5Tget_size(s->v.file_type))));
+    if (!plain) /* elements hold addresses, which only HDF5 follows */
+        BKT_PASS(take_heap_addresses(s, type, err));
+    BKT_NEED(err, (d->type = opaque(s->heaps ? s->addresses.size : H5Tget_size(type))));
     s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
                 (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_VIRTUAL);
     s->is_virtual = !s->native && layout == H5D_VIRTUAL;
@@ -282,7 +285,7 @@ static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bk
     if (s->is_virtual)
         return BKT_OK;
     if (!s->heaps)
-        BKT_PASS(take_fill(s, dcpl, d, err));
+        BKT_PASS(take_fill(s, dcpl, type, d, err));
     if (s->external)
         return take_domain(s, err);
     d->layout.rank = bkt_max_u64(d->space.rank, 1);
@@ -328,6 +331,7 @@ static void dataset_free(struct bkt_vobj *v)
     bkt_store_close(((struct bkt_plain_dataset *)v)->family);
     bkt_object_release(v->obj);
     bkt_vobj_drop_id(v->file_type);
+    bkt_buf_fini(&v->encoded_type);
     heap_addresses_fini(&((struct bkt_plain_dataset *)v)->addresses);
     free(v->path);
     free(v);

@@ -504,14 +504,16 @@ static int read_whole(const struct target *t, const struct bkt_dsel *sel, bool *
 
 int bkt_heaps_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_hid_closep) hid_t     list = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t     list = H5I_INVALID_HID, type = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_dsel_fini) struct bkt_dsel sel;
     bool given = false;
     bkt_plain_counts.by_heaps++;
     memset(&sel, 0, sizeof sel);
     BKT_PASS(bkt_xfer_for(s->dset, io->dxpl, &list, err));
     struct target t = {s, io->mem_types[i], list, io->bufs[i], false};
-    t.simple = s->simple && H5Tequal(s->v.file_type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
+    if (s->simple)
+        BKT_PASS(bkt_convert_file_type(&s->v, &type, err));
+    t.simple = s->simple && H5Tequal(type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
     int rc = bkt_dsel_init(&sel, &s->v, io->mem_spaces[i], io->file_spaces[i], err);
     /* Only regular selections into one stretch of memory are cut.  Other selections
      * fetch one budget's bytes. */
