@@ -10,10 +10,12 @@ rule() { # rule TEXT LINES
 code() { grep -nE "$@" 2>/dev/null; } # prints file:line:text
 
 rule "hdf5.h only in src/vol, src/samples, src/tools and test/h5tests" \
-    "$(code -r --include='*.[ch]' '#include *[<"](hdf5|H5[A-Z]*public|H5VL.*|H5PL.*)\.h' src/base src/storage src/schema src/chunk test/helpers test/unit test/http test/fuzz)"
-rule "jansson only in src/schema" "$(code -r --include='*.[ch]' '#include *<jansson' src/base src/storage src/chunk src/vol src/tools)"
+    "$(code -r --include='*.[ch]' '#include *[<"](hdf5|H5[A-Z]*public|H5VL.*|H5PL.*)\.h' src/base src/storage src/schema src/chunk src/mpi src/loader test/helpers test/unit test/http test/fuzz)"
+rule "jansson only in src/schema" "$(code -r --include='*.[ch]' '#include *<jansson' src | grep -v '^src/schema/')"
 rule "curl, expat and openssl only in src/storage" \
-    "$(code -r --include='*.[ch]' '#include *<(curl/|expat|openssl/)' src/base src/schema src/chunk src/vol src/tools)"
+    "$(code -r --include='*.[ch]' '#include *<(curl/|expat|openssl/)' src | grep -v '^src/storage/')"
+rule "src/mpi includes base only, src/loader base/files.h only" \
+    "$(code -r --include='*.[ch]' '#include *"' src/mpi src/loader | grep -vE '^src/mpi/.*"(base|mpi)/|^src/loader/.*"(base/files\.h|loader/)')"
 rule "use snprintf" "$(code -r --include='*.[ch]' '(^|[^a-z_n])v?sprintf *\(' src test bench)"
 rule "no strcpy, strcat, gets, alloca" "$(code -r --include='*.[ch]' '(^|[^a-z_])(strcpy|strcat|gets|alloca|strtok) *\(' src)"
 rule "H5Epush only in src/vol/core/h5err.c" "$(code -r --include='*.[ch]' 'H5Epush' src | grep -v '^src/vol/core/h5err\.c:')"
@@ -23,6 +25,8 @@ rule "no registry's host name" \
     "$(git ls-files -z 2>/dev/null | xargs -0 grep -nIE '(deb|snapshot|security|ftp)\.debian\.org|archive\.ubuntu\.com|pypi\.org|pythonhosted' -- 2>/dev/null | grep -v '^test/check_habits\.sh:')"
 rule "no tabs or trailing blanks in C" "$(code -r --include='*.[ch]' "	| +$" src test bench)"
 rule "line longer than 110" "$(code -r --include='*.[ch]' '^.{111,}' src)"
+rule "line longer than 132, not a table, code or an address" \
+    "$(LC_ALL=C.UTF-8 grep -HnE '^.{133,}' DESIGN.md README.md CONTRIBUTING.md | grep -vE '^[^:]*:[0-9]*:(\||    |[^ ]*$)')"
 for f in $(find src test bench -name '*.h' 2>/dev/null); do
     grep -q '^#ifndef .*_H' "$f" || grep -q '^#pragma once' "$f" || rule "no include guard" "$f"
 done
@@ -31,5 +35,17 @@ rule "a function in a header without a word" "$(awk '
     FNR == 1 || /^$/ || /^\/\* ----/ { documented = 0 }
     (/\*\// && !/^\/\* ----/) || /^}/ { documented = 1 }
     /^[A-Za-z].* .*\(/ && !/^(static|typedef|extern "C")/ && !documented { print FILENAME ":" FNR ":" $0 }' $(find src -name '*.h'))"
+# A heading of bench/tuning.md has names in capitals or with (), and files: each file exists, and one has the name.
+rule "a heading of bench/tuning.md is out of date" "$(grep -nE '^### .*\.[ch]\b' bench/tuning.md | while IFS= read -r heading; do
+    files=
+    for f in $(printf '%s\n' "$heading" | grep -oE '[a-z0-9_/]+\.[ch]\b'); do
+        found=$(find src -path "*/$f")
+        [ "$found" ] || printf 'no file %s: %s\n' "$f" "$heading"
+        files="$files $found"
+    done
+    for name in $(printf '%s\n' "$heading" | grep -oE '\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b[A-Z]{4,}\b|\b[a-z_0-9]+\(\)' | tr -d '()'); do
+        [ -z "$files" ] || grep -qwF -- "$name" $files || printf 'no %s: %s\n' "$name" "$heading"
+    done
+done)"
 [ $bad = 0 ] && echo "habits kept"
 exit $bad

@@ -100,7 +100,7 @@ static int unknown(const char *name, const char *where, struct bkt_err *err)
             break;
         n += (size_t)k;
     }
-    BKT_FAIL(err, BKT_EINVAL, "unknown setting '%.40s' in %.100s; known are: %s", name, where, list);
+    BKT_FAIL(err, BKT_EINVAL, "unknown setting '%.40s' in %.100s; known settings: %s", name, where, list);
 }
 
 static int set_bool(const struct setting *t, bool *to, const char *value, const char *where,

@@ -252,11 +252,11 @@ static void *load_copy(const char *bytes, size_t size, const void *base, const c
     void *connector = NULL;
     int fd = nameless_file();
     if (fd < 0 || !bkt_write_at(fd, bytes, size, 0)) {
-        complain("no room for a copy of the connector for %s", libhdf5);
+        complain("%s: no memory and no disk space for its copy of the connector", libhdf5);
     } else {
         new_path(fd, path, sizeof path);
         if (!(connector = dlopen(path, RTLD_NOW | RTLD_LOCAL | scope_for(base))))
-            complain("the connector for %s can't be loaded: %s", libhdf5, dlerror());
+            complain("%s: its connector can't be loaded: %s", libhdf5, dlerror());
     }
     if (fd >= 0)
         (void)close(fd);

@@ -38,8 +38,8 @@ static int find_complib(const char *word, size_t *i, struct bkt_err *err)
         if (strcmp(word, complibs[*i].word) == 0)
             return BKT_OK;
     BKT_FAIL(err, BKT_EINVAL,
-             "complib '%.40s': known are blosc:blosclz, blosc:lz4, blosc:lz4hc, blosc:zlib, blosc:zstd, lzf, "
-             "gzip and none",
+             "complib '%.40s': unknown; known values: blosc:blosclz, blosc:lz4, blosc:lz4hc, blosc:zlib, "
+             "blosc:zstd, lzf, gzip, none",
              word);
 }
 

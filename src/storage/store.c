@@ -137,8 +137,8 @@ static int check(struct bkt_store *st, struct bkt_req *req)
         return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: bad range of %" PRIu64 " bytes at %" PRIu64, req->key,
                             req->len, req->off);
     if ((req->op == BKT_PUT || req->op == BKT_DELETE) && bkt_store_is_readonly(st))
-        return BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: %s is read-only", bkt_op_name(req->op), req->key,
-                            st->uri);
+        return BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: %s: the store is read-only", bkt_op_name(req->op),
+                            req->key, st->uri);
     if (req->op == BKT_PUT && !req->put && req->put_len)
         return BKT_REQ_FAIL(req, BKT_EINVAL, "PUT %s: no data given", req->key);
     if (bad_header(req->if_match) || bad_header(req->if_none_match))
@@ -479,9 +479,14 @@ void bkt_store_end_turn(struct bkt_store *st, int held)
         st->ops->end_turn(held);
 }
 
+int bkt_store_need_writable(const struct bkt_store *st, struct bkt_err *err)
+{
+    BKT_FAIL_IF(err, bkt_store_is_readonly(st), BKT_EACCES, "%s: the store is read-only", bkt_store_uri(st));
+    return BKT_OK;
+}
+
 int bkt_store_may_put(struct bkt_store *st, const char *key, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, bkt_store_is_readonly(st), BKT_EACCES, "%s can't be written to: the store is read-only",
-                bkt_store_uri(st));
+    BKT_PASS(bkt_store_need_writable(st, err));
     return st->ops->may_put ? st->ops->may_put(st, key, err) : BKT_OK;
 }

@@ -150,6 +150,8 @@ const char *bkt_store_uri(const struct bkt_store *st);
 bool        bkt_store_is_local(const struct bkt_store *st);  /* a directory or memory, or joined parts of such
                                                                 stores: no round trips */
 bool        bkt_store_is_readonly(const struct bkt_store *st);
+/** Fail with a message if the store is read-only.  BKT_EACCES */
+BKT_NODISCARD int bkt_store_need_writable(const struct bkt_store *st, struct bkt_err *err);
 /** Whether @p key can be stored, as far as that is known without a request.  Only a directory's permissions
  *  are checked; for a bucket the first PUT shows it.
  *  @return BKT_OK; BKT_EACCES, which names the directory */

@@ -255,7 +255,8 @@ static size_t count(const struct bkt_buf *b)
 int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *err)
 {
     size_t n = b->len ? count(b) : 0, name_len;
-    BKT_FAIL_IF(err, n == SIZE_MAX, BKT_EFORMAT, "a message of another process is malformed");
+    BKT_FAIL_IF(err, n == SIZE_MAX, BKT_EFORMAT,
+                "message of another process: malformed; all processes must run the same version");
     if (!n)
         return BKT_OK;
     t->all = calloc(n, sizeof *t->all);
@@ -355,7 +356,8 @@ static int play_list(const struct entry *e, bkt_list_each_fn *each, void *arg, s
         l.size = bkt_rd_le(&r, 8);
         uint64_t mtime = bkt_rd_le(&r, 8);
         memcpy(&l.mtime, &mtime, sizeof l.mtime);
-        BKT_FAIL_IF(err, !r.ok, BKT_EFORMAT, "a message of another process is malformed");
+        BKT_FAIL_IF(err, !r.ok, BKT_EFORMAT,
+                    "message of another process: malformed; all processes must run the same version");
         BKT_PASS(each(&l, arg));
     }
     bkt_err_unpack(err, e->rc, e->text, e->text_len);

@@ -58,7 +58,7 @@ static int specific_of_file(struct bkt_vobj *o, H5VL_file_specific_args_t *args,
         *args->args.is_equal.same_file = bkt_vobj_is_in_file_of(o, args->args.is_equal.obj2);
         return BKT_OK;
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "file operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "file operation", args->op_type);
     }
 }
 
@@ -112,7 +112,7 @@ static int get_of_group(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct 
         BKT_PASS(bkt_path_locate(o, &args->args.get_info.loc_params, &g, err));
         return g->ops->group->info(g, args->args.get_info.ginfo, err);
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "group get operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "group get operation", args->op_type);
     }
 }
 
@@ -130,7 +130,7 @@ static int specific_of_group(struct bkt_vobj *o, H5VL_group_specific_args_t *arg
     case H5VL_GROUP_REFRESH:
         return o->ops->refresh(o, err);
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "group operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "group operation", args->op_type);
     }
 }
 
@@ -192,7 +192,7 @@ static herr_t specific_of_link(struct bkt_vobj *obj, const H5VL_loc_params_t *lo
     case H5VL_LINK_DELETE:
         return bkt_link_delete(obj, loc, err);
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "link operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "link operation", args->op_type);
     }
 }
 
@@ -285,7 +285,7 @@ static herr_t specific_of_object(struct bkt_vobj *obj, const H5VL_loc_params_t *
         BKT_PASS(bkt_path_locate(obj, loc, &o, err));
         return o->ops->object->change_refs(o, args->args.change_rc.delta, err);
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "object operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "object operation", args->op_type);
     }
 }
 
@@ -330,7 +330,7 @@ static int optional_of_object(struct bkt_vobj *obj, const H5VL_loc_params_t *loc
     case H5VL_NATIVE_OBJECT_ARE_MDC_FLUSHES_DISABLED:
         return obj->ops->object->is_mdc_held(obj, a->are_mdc_flushes_disabled.flag, err);
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "native object operation %d has no meaning in a bucket", args->op_type);
+        BKT_FAIL(err, BKT_EUNSUP, "native object operation %d: not supported for domains", args->op_type);
     }
 }
 

@@ -302,7 +302,7 @@ static int specific_of_dataset(struct bkt_vobj *o, H5VL_dataset_specific_args_t 
     case H5VL_DATASET_REFRESH:
         return o->ops->refresh(o, err);
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "dataset operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "dataset operation", args->op_type);
     }
 }
 
@@ -371,7 +371,7 @@ static int get_of_datatype(struct bkt_vobj *o, H5VL_datatype_get_args_t *args, s
     case H5VL_DATATYPE_GET_TCPL:
         return o->ops->datatype->tcpl(o, &args->args.get_tcpl.tcpl_id, err);
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "datatype get operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "datatype get operation", args->op_type);
     }
 }
 

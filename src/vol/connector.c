@@ -111,7 +111,8 @@ static herr_t optional(void *obj, H5VL_optional_args_t *args, hid_t dxpl, void *
 {
     struct bkt_err err = {.n = 0};
     (void)obj, (void)dxpl, (void)req;
-    return bkt_h5err_publish(&err, BKT_ERR(&err, BKT_EUNSUP, "unknown optional operation %d", args->op_type));
+    return bkt_h5err_publish(
+        &err, BKT_ERR(&err, BKT_EUNSUP, "optional operation %d: not supported", args->op_type));
 }
 
 /* ---- life ---- */

@@ -186,7 +186,7 @@ static int put_together(struct bkt_json_scan *s, const unsigned char *start)
 int bkt_json_scan_string(struct bkt_json_scan *s, struct bkt_json_scan_text *out)
 {
     if (!take(s, '"'))
-        return wrong(s, "no string");
+        return wrong(s, "expected a string");
     const unsigned char *start = s->p;
     s->p                       = skip_plain(s->p, s->end);
     if (s->p < s->end && *s->p == '"') {
@@ -332,9 +332,9 @@ int bkt_json_scan_word(struct bkt_json_scan *s, const char *word)
 int bkt_json_scan_enter(struct bkt_json_scan *s, char bracket)
 {
     if (bkt_json_scan_peek(s) != bracket)
-        return wrong(s, bracket == '{' ? "no '{'" : "no '['");
+        return wrong(s, bracket == '{' ? "expected '{'" : "expected '['");
     if (s->depth >= s->max_depth)
-        return wrong(s, "too many brackets");
+        return wrong(s, "nested too deeply");
     s->depth++;
     s->p++;
     return BKT_OK;
@@ -351,7 +351,7 @@ static int next(struct bkt_json_scan *s, bool first, char bracket, bool *more)
     if (take(s, bracket)) /* empty, or behind the last one */
         return BKT_OK;
     if (!first && !take(s, ','))
-        return wrong(s, s->p < s->end ? "no comma" : "the end is missing");
+        return wrong(s, s->p < s->end ? "expected ','" : "the end is missing");
     *more = true;
     return BKT_OK;
 }
@@ -365,7 +365,7 @@ int bkt_json_scan_member(struct bkt_json_scan *s, bool first, struct bkt_json_sc
     if (!key->ready && memchr(key->p, 0, key->n))
         return wrong(s, "a name with a NUL");
     if (!take(s, ':'))
-        return wrong(s, "no colon behind a name");
+        return wrong(s, "expected ':' after a name");
     (void)bkt_json_scan_peek(s);
     return BKT_OK;
 }

@@ -158,7 +158,8 @@ static bool next_match(struct search *s, size_t *place, size_t *distance, size_t
 static int search_init(struct search *s, struct bkt_span in, size_t window, struct bkt_err *err)
 {
     *s = (struct search){.p = in.p, .n = in.n, .window = window};
-    BKT_FAIL_IF(err, in.n >= UINT32_MAX, BKT_ERANGE, "%zu bytes are too many", in.n);
+    BKT_FAIL_IF(err, in.n >= UINT32_MAX, BKT_ERANGE,
+                "a chunk of %zu bytes: too long to compress; the limit is 4 GiB", in.n);
     BKT_NEED(err, (s->last = calloc((size_t)1 << HASH_BITS, sizeof *s->last)));
     return BKT_OK;
 }

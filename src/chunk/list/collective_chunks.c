@@ -200,7 +200,7 @@ static void advance(struct source *s)
 
 static int malformed(struct bkt_err *err)
 {
-    BKT_FAIL(err, BKT_EFORMAT, "a message about a chunk is malformed");
+    BKT_FAIL(err, BKT_EFORMAT, "message about a chunk: malformed; all processes must run the same version");
 }
 
 static int put_fixed(struct bkt_wchunk *c, uint64_t off, uint64_t len, struct bkt_rd *rd, struct bkt_err *err)

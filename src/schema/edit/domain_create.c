@@ -158,9 +158,7 @@ static int find_place(struct bkt_domain *d, const struct bkt_name *n, struct bkt
     }
     BKT_FAIL_IF(err, !*d->path, BKT_EINVAL, "%s is not the name of a domain", n->store_uri);
     BKT_PASS(bkt_store_open(uri ? uri : n->store_uri, &d->set, &d->store, err));
-    BKT_FAIL_IF(err, bkt_store_is_readonly(d->store), BKT_EACCES, "%s can't be written to",
-                bkt_store_uri(d->store));
-    return BKT_OK;
+    return bkt_store_need_writable(d->store, err);
 }
 
 /* ---- the new domain ---- */
@@ -208,7 +206,7 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
     BKT_FAIL_IF(err,
                 bkt_id_new_root(!(d->set.schema && strcmp(d->set.schema, "v1") == 0),
                                 how->agreed ? &ids : NULL, &d->doc.root) < 0,
-                BKT_EIO, "no random numbers for an id");
+                BKT_EIO, "%s: no id can be made: the system gives no random numbers", n->path);
     BKT_PASS(bkt_domain_equip(d, err));
     if (how->agreed) {
         bkt_edit_agree(d, how->agreed);

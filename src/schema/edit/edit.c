@@ -32,7 +32,7 @@ bool bkt_domain_is_dirty(struct bkt_domain *d)
 
 int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, d->readonly, BKT_EACCES, "%s can't be changed: the store is read-only", d->name);
+    BKT_FAIL_IF(err, d->readonly, BKT_EACCES, "%s: the store is read-only", d->name);
     BKT_FAIL_IF(err, bkt_edits_foreign(d), BKT_EACCES,
                 "%s can't be changed here: process %ld, which this one was forked from, had changes that "
                 "were not flushed; flush before fork(), or open the file in the new process",
@@ -268,7 +268,7 @@ static int complete_object(struct bkt_domain *d, struct bkt_object *o, struct bk
     BKT_FAIL_IF(err,
                 !o->id.text[0] &&
                     bkt_id_new(root, o->kind, d->edits->agreed ? &d->edits->ids : NULL, &o->id) < 0,
-                BKT_EIO, "no random numbers for an object's id");
+                BKT_EIO, "%s: no id can be made: the system gives no random numbers", d->name);
     o->root     = *root;
     o->created  = o->created > 0 ? o->created : bkt_edit_now(d->edits);
     o->modified = o->modified > 0 ? o->modified : o->created;

@@ -49,8 +49,8 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
     *ours = strcmp(doc.root.text, d->doc.root.text) == 0;
     if (*ours)
         return BKT_OK;
-    BKT_FAIL_IF(err, !e->replace || !doc.root.text[0], BKT_EEXIST, "%s: another writer has made it meanwhile",
-                d->name);
+    BKT_FAIL_IF(err, !e->replace || !doc.root.text[0], BKT_EEXIST,
+                "%s: another writer has created this domain since; open it instead", d->name);
     free(e->old_etag);
     e->old_etag = strdup(r.etag);
     e->old_root = doc.root; /* never our own, since its objects would be deleted */

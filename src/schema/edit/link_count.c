@@ -254,7 +254,7 @@ static int sign_counts(struct bkt_domain *d, struct bkt_change *c, struct bkt_er
     if (c->refs_id[0])
         return BKT_OK;
     BKT_FAIL_IF(err, !e->writer && !bkt_random_bytes(&e->writer, sizeof e->writer), BKT_EIO,
-                "no random numbers");
+                "%s: no id can be made: the system gives no random numbers", d->name);
     (void)snprintf(c->refs_id, sizeof c->refs_id, "%0*llx%06llx", BKT_REFS_WHO,
                    (unsigned long long)(e->writer & 0xffffffffff),
                    (unsigned long long)(++e->n_counts & 0xffffff));

@@ -188,9 +188,7 @@ int bkt_bucket_place_may_delete(const char *name, const struct bkt_settings *set
 
 int bkt_bucket_place_writable(const struct bkt_bucket_place *p, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, bkt_store_is_readonly(p->store), BKT_EACCES, "%s can't be written to",
-                bkt_store_uri(p->store));
-    return BKT_OK;
+    return bkt_store_need_writable(p->store, err);
 }
 
 void bkt_bucket_place_fini(struct bkt_bucket_place *p)

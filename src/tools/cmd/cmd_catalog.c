@@ -404,7 +404,7 @@ static int run(struct bkt_tool *t)
     BKT_PASS(bkt_domain_open(t->args[0], &t->set, &d, &t->err));
     BKT_PASS(bkt_domain_check_acl(d, to ? BKT_ACL_READ : BKT_ACL_READ | BKT_ACL_UPDATE, &t->err));
     BKT_FAIL_IF(&t->err, !to && bkt_store_is_readonly(bkt_domain_store(d)), BKT_EACCES,
-                "%s can't be written to; --output writes into a local folder",
+                "%s: the store is read-only; --output writes into a local folder",
                 bkt_store_uri(bkt_domain_store(d)));
     BKT_CLEANUP(catalog_freep) struct catalog *c = calloc(1, sizeof *c);
     BKT_NEED(&t->err, c);

@@ -148,7 +148,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
         at.count[i] = bkt_rd_le(unit, 8);
         good = bkt_mul_u64(at.n, at.count[i], &at.n);
     }
-    BKT_FAIL_IF(err, !good || !unit->ok, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF_MALFORMED(err, !good || !unit->ok, "unit of work");
     struct bkt_err *was = d->err;
     d->err = err;
     int rc = bkt_diff_one_block(d, path, &at, &bad, &first);
@@ -162,8 +162,7 @@ static int take(void *arg, struct bkt_rd *r, struct bkt_err *err)
     struct bkt_diff *d = arg;
     struct bkt_diff_shared *x = d->shared;
     uint64_t number = bkt_rd_le(r, 8), bad = bkt_rd_le(r, 8), first = bkt_rd_le(r, 8);
-    BKT_FAIL_IF(err, !r->ok || number >= x->n || x->v[number].what || !x->v[number].left, BKT_EFORMAT,
-                "a malformed result");
+    BKT_FAIL_IF_MALFORMED(err, !r->ok || number >= x->n || x->v[number].what || !x->v[number].left, "result");
     found(&x->v[number], bad, first);
     print_done(x);
     return BKT_OK;

@@ -311,7 +311,7 @@ static int work_among(void *arg, struct bkt_rd *unit, struct bkt_buf *result, st
 {
     const struct among *a = arg;
     uint64_t i = bkt_rd_le(unit, 4);
-    BKT_FAIL_IF(err, !unit->ok || i >= (uint64_t)a->e->n, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF_MALFORMED(err, !unit->ok || i >= (uint64_t)a->e->n, "unit of work");
     bool good = each_one(a->e, (int)i) == 0;
     if (!good)
         BKT_PASS(interrupt_check(err)); /* it was stopped: that is the reason */
@@ -323,7 +323,7 @@ static int take_among(void *arg, struct bkt_rd *result, struct bkt_err *err)
     struct among *a = arg;
     a->failed += !bkt_rd_le(result, 1);
     a->done++;
-    BKT_FAIL_IF(err, !result->ok, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF_MALFORMED(err, !result->ok, "result");
     if (bkt_clock_now() - a->shown < EVERY)
         return BKT_OK;
     a->shown = bkt_clock_now();

@@ -58,7 +58,7 @@ static int take_part(void *arg, struct bkt_rd *r, struct bkt_err *err)
     struct bkt_get_shared *g = arg;
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     uint64_t kind = bkt_rd_le(r, 1), number = bkt_rd_le(r, 4);
-    BKT_FAIL_IF(err, !r->ok || number >= g->n || g->v[number].dst < 0, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF_MALFORMED(err, !r->ok || number >= g->n || g->v[number].dst < 0, "result");
     BKT_PASS(parts_parse(r, &w, err));
     hid_t dst = g->v[number].dst;
     BKT_PASS(kind == GET_STORED ? write_stored(dst, &w, r, err)
@@ -237,8 +237,7 @@ static int fetch_range(const struct range *f, struct bkt_rd *unit, struct bkt_bu
     struct bkt_req reqs[RANGE_BLOCKS];
     struct bkt_err why = {.n = 0};
     uint64_t off = bkt_rd_le(unit, 8), n = bkt_rd_le(unit, 8), k = 0;
-    BKT_FAIL_IF(err, !unit->ok || !n || n > RANGE_BLOCKS * DOWNLOAD_BLOCK, BKT_EFORMAT,
-                "a malformed unit of work");
+    BKT_FAIL_IF_MALFORMED(err, !unit->ok || !n || n > RANGE_BLOCKS * DOWNLOAD_BLOCK, "unit of work");
     BKT_CLEANUP(bkt_freep) unsigned char *bytes = malloc((size_t)n);
     BKT_NEED(err, bytes);
     BKT_PASS(parts_say(out, err, "188", GET_BYTES, off, n));
@@ -261,7 +260,7 @@ static int fetch_range(const struct range *f, struct bkt_rd *unit, struct bkt_bu
 
 static int work_on_range(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, bkt_rd_le(unit, 1) != GET_BYTES, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF_MALFORMED(err, bkt_rd_le(unit, 1) != GET_BYTES, "unit of work");
     return fetch_range(arg, unit, result, err);
 }
 
@@ -270,10 +269,10 @@ static int take_block(const struct range *f, struct bkt_rd *r, uint64_t at, stru
 {
     uint64_t n = bkt_rd_le(r, 8);
     const void *bytes = bkt_rd_take(r, (size_t)n);
-    BKT_FAIL_IF(err,
-                !bytes || at > f->p->size ||
-                    (n && n != bkt_min_u64(f->p->block - at % f->p->block, f->p->size - at)),
-                BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF_MALFORMED(err,
+                          !bytes || at > f->p->size ||
+                              (n && n != bkt_min_u64(f->p->block - at % f->p->block, f->p->size - at)),
+                          "result");
     if (!n)
         return BKT_OK;
     BKT_PASS(part_file_write(f->p, at, bytes, n, err));
@@ -288,7 +287,7 @@ static int take_range(void *arg, struct bkt_rd *r, struct bkt_err *err)
     (void)bkt_rd_le(r, 8); /* the range's length */
     int rc = (int)(int64_t)bkt_rd_le(r, 8);
     uint64_t k = bkt_rd_le(r, 1);
-    BKT_FAIL_IF(err, !r->ok || kind != GET_BYTES, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF_MALFORMED(err, !r->ok || kind != GET_BYTES, "result");
     f->failed |= rc < 0;
     for (uint64_t at = off; k > 0; k--, at += f->p->block - at % f->p->block)
         BKT_PASS(take_block(f, r, at, err));
@@ -362,8 +361,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     struct other *o = arg;
     const char *name = parts_take_text(news), *etag = parts_take_text(news);
     uint64_t size = bkt_rd_le(news, 8), mtime = bkt_rd_le(news, 8);
-    BKT_FAIL_IF(err, !news->ok || strlen(etag) >= sizeof o->version.etag, BKT_EFORMAT,
-                "a malformed version of a file");
+    BKT_FAIL_IF_MALFORMED(err, !news->ok || strlen(etag) >= sizeof o->version.etag, "version of a file");
     o->version = (struct bkt_version){.known = true, .size = size};
     memcpy(&o->version.mtime, &mtime, sizeof mtime);
     memcpy(o->version.etag, etag, strlen(etag));
@@ -394,12 +392,12 @@ static int work_of_other(void *arg, struct bkt_rd *unit, struct bkt_buf *result,
     struct other *o = arg;
     uint64_t kind = bkt_rd_le(unit, 1);
     BKT_PASS(interrupt_check(err));
-    BKT_FAIL_IF(err, kind == GET_BYTES && !o->range.st, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF_MALFORMED(err, kind == GET_BYTES && !o->range.st, "unit of work");
     if (kind == GET_BYTES)
         return fetch_range(&o->range, unit, result, err);
     uint64_t number = bkt_rd_le(unit, 4);
     const char *path = parts_take_text(unit);
-    BKT_FAIL_IF(err, !unit->ok, BKT_EFORMAT, "a malformed text of another process");
+    BKT_FAIL_IF_MALFORMED(err, !unit->ok, "text");
     BKT_PASS(open_dataset(o, path, err));
     BKT_TRY(err, read_part(o->src, kind, number, unit, &o->o, result, err), "%s", path);
     return BKT_OK;

@@ -55,8 +55,7 @@ static int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *e
                 !*out && scheme &&
                     strspn(u, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.:") ==
                         (size_t)(scheme - u) + 1,
-                BKT_EUNSUP,
-                "%.200s: no store of ours; s3://, https://, http://, file:/// and paths are known",
+                BKT_EUNSUP, "%.200s: unknown scheme; use s3://, https://, http://, file:/// or a path",
                 BKT_SHOWN(u));
     if (!*out)
         *out = source_uri(u);

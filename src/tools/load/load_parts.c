@@ -158,7 +158,8 @@ int parts_parse(struct bkt_rd *r, struct bkt_written *w, struct bkt_err *err)
         w->v[w->n].mask = (uint32_t)bkt_rd_le(r, 4);
         good = w->v[w->n].index < all;
     }
-    return good && r->ok ? BKT_OK : BKT_ERR(err, BKT_EFORMAT, "a malformed part of a dataset");
+    BKT_FAIL_IF_MALFORMED(err, !good || !r->ok, "part of a dataset");
+    return BKT_OK;
 }
 
 static int emit(struct bkt_buf *out, const char *kinds, va_list ap)
@@ -205,7 +206,7 @@ int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err)
     const char *id = bkt_rd_take(r, BKT_ID_LEN);
     if (id)
         memcpy(text, id, BKT_ID_LEN);
-    BKT_FAIL_IF(err, !bkt_id_set(out, text), BKT_EFORMAT, "a malformed id in a message of another process");
+    BKT_FAIL_IF_MALFORMED(err, !bkt_id_set(out, text), "id");
     return BKT_OK;
 }
 
@@ -363,7 +364,7 @@ static int copy_stored(struct load_job *l, const struct bkt_written *w, struct b
     memcpy(s.grid, w->grid, sizeof s.grid);
     for (size_t i = 0; i < w->n; i++)
         chunks[i] = (struct bkt_file_chunk){w->v[i].index, bkt_rd_le(unit, 8), w->v[i].size, w->v[i].mask};
-    BKT_FAIL_IF(err, !unit->ok, BKT_EFORMAT, "a malformed part of a dataset");
+    BKT_FAIL_IF_MALFORMED(err, !unit->ok, "part of a dataset");
     s.chunks = chunks;
     int rc = load_move_chunks(l, &s, l->parts->dst, 0, s.n_chunks, err);
     return rc == 0 ? copy_elements(l, w, err) : rc;
@@ -400,7 +401,7 @@ static int take(void *arg, struct bkt_rd *result, struct bkt_err *err)
 {
     struct load_job *l = arg;
     uint64_t bytes = bkt_rd_le(result, 8), chunks = bkt_rd_le(result, 4);
-    BKT_FAIL_IF(err, !result->ok, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF_MALFORMED(err, !result->ok, "result");
     progress_add(l->progress, bytes, chunks, 0);
     return BKT_OK;
 }

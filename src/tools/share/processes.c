@@ -308,7 +308,7 @@ static int parse(struct bkt_msg *m, struct bkt_err *err)
     print(stdout, &m->body, n_out);
     print(stderr, &m->body, n_errors);
     BKT_FAIL_IF(err, !m->body.ok || m->kind == BKT_MSG_KINDS, BKT_EFORMAT,
-                "process %u sent a malformed message; all must be of one version", m->from);
+                "process %u: its message is malformed; all processes must run the same version", m->from);
     return BKT_OK;
 }
 

@@ -16,6 +16,11 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
+/** Fail if @p bad: bytes of another process are not what this version sends.  @p what: a string constant. */
+#define BKT_FAIL_IF_MALFORMED(err, bad, what)                                                                \
+    BKT_FAIL_IF(err, bad, BKT_EFORMAT,                                                                       \
+                what " of another process: malformed; all processes must run the same version")
+
 /** Work on a unit.  @p unit: from another process of the program; @p result: empty, gets the result. */
 typedef int bkt_share_work_fn(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err);
 /** Take a result, in the first process, in any order. */

@@ -193,8 +193,8 @@ static int check_user_block(struct bkt_verify *v)
 static int check_domain(struct bkt_verify *v, const char *name)
 {
     BKT_PASS(bkt_domain_check_acl(v->d, v->repair ? BKT_ACL_READ | BKT_ACL_DELETE : BKT_ACL_READ, v->err));
-    BKT_FAIL_IF(v->err, v->repair && bkt_store_is_readonly(bkt_domain_store(v->d)), BKT_EACCES,
-                "%s can't be written to", bkt_store_uri(bkt_domain_store(v->d)));
+    if (v->repair)
+        BKT_PASS(bkt_store_need_writable(bkt_domain_store(v->d), v->err));
     BKT_PASS(bkt_verify_list(v));
     BKT_PASS(v->deep && v->only_domain ? bkt_verify_shared_reach(v, name, on_object)
                                  : bkt_reach(v->d, on_object, v, v->err));
@@ -207,7 +207,7 @@ static int check_domain(struct bkt_verify *v, const char *name)
     bool repair = v->repair;
     if (v->n_problems && repair) {
         v->repair = false;
-        bkt_tool_fail(v->t, "nothing is removed from a domain that has problems; mend them first");
+        bkt_tool_fail(v->t, "%s: it has problems, so nothing is removed; correct them first", name);
     }
     int rc = bkt_verify_orphans(v);
     rc = rc ? rc : check_uploads(v);

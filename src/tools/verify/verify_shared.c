@@ -69,7 +69,7 @@ static int check_chunks(struct bkt_verify *v, const char *id_text, const char *p
     uint64_t rank = bkt_rd_le(unit, 1), n = bkt_rd_le(unit, 4);
     BKT_CLEANUP(bkt_freep)
     uint64_t *coords = unit->ok ? calloc((size_t)n + 1, (size_t)(rank + 1) * sizeof *coords) : NULL;
-    BKT_FAIL_IF(err, !unit->ok || !bkt_id_set(&id, id_text), BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF_MALFORMED(err, !unit->ok || !bkt_id_set(&id, id_text), "unit of work");
     BKT_NEED(err, coords);
     for (size_t i = 0; i < n * rank; i++)
         coords[i] = bkt_rd_le(unit, 8);
@@ -147,7 +147,7 @@ static int take_reports(struct bkt_verify *v, struct bkt_rd *r, struct bkt_err *
         const char *t[TEXTS];
         for (size_t i = 0; i < TEXTS; i++)
             t[i] = parts_take_text(r);
-        BKT_FAIL_IF(err, !r->ok, BKT_EFORMAT, "a malformed text of another process");
+        BKT_FAIL_IF_MALFORMED(err, !r->ok, "text");
         BKT_PASS_MEM(err, say_again(v, t));
     }
     return BKT_OK;
@@ -162,7 +162,7 @@ static int take_chunks(void *arg, struct bkt_rd *r, struct bkt_err *err)
     (void)bkt_rd_le(r, 8); /* problems are counted as they are printed */
     const char *id = parts_take_text(r), *path = parts_take_text(r);
     BKT_PASS_MEM(err, note_stale(v->shared, id, path, n_stale, r));
-    BKT_FAIL_IF(err, !r->ok, BKT_EFORMAT, "a malformed result");
+    BKT_FAIL_IF_MALFORMED(err, !r->ok, "result");
     return take_reports(v, r, err);
 }
 
@@ -237,7 +237,7 @@ static int check_name(struct bkt_tool *t, bkt_verify_name_fn *check, struct bkt_
     const char *name = parts_take_text(unit);
     size_t n = 0;
     struct bkt_jout j;
-    BKT_FAIL_IF(err, !unit->ok, BKT_EFORMAT, "a malformed text of another process");
+    BKT_FAIL_IF_MALFORMED(err, !unit->ok, "text");
     FILE *to = t->json ? open_memstream(&json, &n) : NULL;
     if (t->json && !to)
         BKT_NOMEM(err);
@@ -321,7 +321,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     set.snapshot = no; /* as in the first process */
     bkt_domain_close(o->d);
     o->d = NULL;
-    BKT_FAIL_IF(err, !news->ok, BKT_EFORMAT, "a malformed text of another process");
+    BKT_FAIL_IF_MALFORMED(err, !news->ok, "text");
     return bkt_domain_open(name, &set, &o->d, err);
 }
 
@@ -331,7 +331,7 @@ static int work_of_other(void *arg, struct bkt_rd *unit, struct bkt_buf *result,
     uint64_t kind = bkt_rd_le(unit, 1);
     if (kind == VERIFY_NAME)
         return check_name(o->t, o->check, unit, result, err);
-    BKT_FAIL_IF(err, !o->d, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF_MALFORMED(err, !o->d, "unit of work");
     return work_on_chunks(o->t, o->d, unit, result, err);
 }
 

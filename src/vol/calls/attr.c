@@ -163,7 +163,7 @@ static int attr_get(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
         case H5VL_ATTR_GET_TYPE:
             return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
         default:
-            BKT_FAIL(err, BKT_EUNSUP, "attribute get operation %d", (int)args->op_type);
+            BKT_UNKNOWN_OP(err, "attribute get operation", args->op_type);
     }
 }
 
@@ -387,7 +387,7 @@ static int attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args
             *args->args.exists.exists = bkt_attrs_find(&owner->obj->attrs, args->args.exists.name) != NULL;
             return BKT_OK;
         default:
-            BKT_FAIL(err, BKT_EUNSUP, "attribute operation %d", (int)args->op_type);
+            BKT_UNKNOWN_OP(err, "attribute operation", args->op_type);
     }
 }
 

@@ -185,7 +185,7 @@ static int link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct
         case H5VL_LINK_GET_VAL:
             return get_val(p->link, args->args.get_val.buf, args->args.get_val.buf_size, err);
         default:
-            BKT_FAIL(err, BKT_EUNSUP, "link get operation %d", (int)args->op_type);
+            BKT_UNKNOWN_OP(err, "link get operation", args->op_type);
     }
 }
 

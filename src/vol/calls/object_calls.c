@@ -122,7 +122,7 @@ static int get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err 
         return BKT_OK;
     case H5VL_OBJECT_GET_FILE:
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "object get operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "object get operation", args->op_type);
     }
 }
 

@@ -106,7 +106,7 @@ herr_t bkt_old_group_call(struct bkt_vobj *o, H5VL_optional_args_t *args, struct
         case H5VL_NATIVE_GROUP_GET_OBJINFO:
             return get_objinfo(o, &a->get_objinfo, err);
         default:
-            BKT_FAIL(err, BKT_EUNSUP, "native group operation %d has no meaning in a bucket", args->op_type);
+            BKT_FAIL(err, BKT_EUNSUP, "native group operation %d: not supported for domains", args->op_type);
     }
 }
 
@@ -131,7 +131,7 @@ herr_t bkt_old_attr_call(H5VL_optional_args_t *args, struct bkt_err *err)
 {
     H5VL_native_attr_optional_args_t *a = args->args;
     BKT_FAIL_IF(err, args->op_type != H5VL_NATIVE_ATTR_ITERATE_OLD, BKT_EUNSUP,
-                "native attribute operation %d has no meaning in a bucket", args->op_type);
+                "native attribute operation %d: not supported for domains", args->op_type);
     H5VL_native_attr_iterate_old_t *q   = &a->iterate_old;
     struct old_attr_op              old = {.asked = q};
     hsize_t                         idx = q->attr_num ? *q->attr_num : 0;

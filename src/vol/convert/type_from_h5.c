@@ -261,9 +261,9 @@ static int from_depth(hid_t type, unsigned depth, struct bkt_type **out, struct 
     int cls = (int)H5Tget_class(type);
     if (cls < 0)
         return failed(err);
-    BKT_FAIL_IF(err, (size_t)cls >= BKT_COUNT(from) || !from[cls], BKT_EUNSUP, "datatypes of class %d", cls);
-    BKT_FAIL_IF(err, depth >= MAX_DEPTH, BKT_EUNSUP, "a datatype that nests deeper than %d levels",
-                MAX_DEPTH);
+    BKT_FAIL_IF(err, (size_t)cls >= BKT_COUNT(from) || !from[cls], BKT_EUNSUP,
+                "datatype class %d: not supported", cls);
+    BKT_FAIL_IF(err, depth >= MAX_DEPTH, BKT_EUNSUP, "datatype: nested deeper than %d levels", MAX_DEPTH);
     struct bkt_type *t = *out = calloc(1, sizeof *t); /* the caller's, also when this fails */
     BKT_NEED(err, t);
     BKT_PASS(from[cls](type, depth, t, err));

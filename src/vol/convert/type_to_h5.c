@@ -287,7 +287,7 @@ static hid_t integer_type(const struct bkt_type *t)
 static int make_integer(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
     hid_t std = integer_type(t);
-    BKT_FAIL_IF(err, std < 0, BKT_EUNSUP, "integer type of %zu bytes", t->size);
+    BKT_FAIL_IF(err, std < 0, BKT_EUNSUP, "integer type of %zu bytes: not supported", t->size);
     return done(H5Tcopy(std), "copying an integer type", out, err);
 }
 
@@ -315,7 +315,7 @@ static int make_float(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
             return done(H5Tcopy(t->big_endian ? H5T_IEEE_F64BE : H5T_IEEE_F64LE), "copying a float type", out,
                         err);
         default:
-            BKT_FAIL(err, BKT_EUNSUP, "floating-point type of %zu bytes", t->size);
+            BKT_FAIL(err, BKT_EUNSUP, "floating-point type of %zu bytes: not supported", t->size);
     }
 }
 
@@ -395,7 +395,8 @@ int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     BKT_FAIL_IF(err, t->bad, BKT_EFORMAT, "%s", t->bad);
     if (t->encoded.len)
         return bkt_rebuild_encoded_type(&t->encoded, out, err);
-    BKT_FAIL_IF(err, (size_t)t->cls >= BKT_COUNT(makers), BKT_EUNSUP, "datatype class %d", (int)t->cls);
+    BKT_FAIL_IF(err, (size_t)t->cls >= BKT_COUNT(makers), BKT_EUNSUP, "datatype class %d: not supported",
+                (int)t->cls);
     return makers[t->cls](t, out, err);
 }
 

@@ -41,6 +41,9 @@ int bkt_h5err_capture_native(struct bkt_err *err, const char *what);
         pass_rc_;                                                                                            \
     })
 
+/** Fail: operation number @p op is unknown.  @p object: its kind, a string constant ("file operation"). */
+#define BKT_UNKNOWN_OP(err, object, op) BKT_FAIL((err), BKT_EUNSUP, object " %d: not supported", (int)(op))
+
 /** Fail with HDF5's message unless @p ok, the outcome of HDF5's calls. */
 #define BKT_NEED_H5(err, ok, what)                                                                           \
     do {                                                                                                     \

@@ -400,7 +400,7 @@ static int get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err
         case H5VL_DATASET_GET_TYPE:
             return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
         default:
-            BKT_FAIL(err, BKT_EUNSUP, "dataset get operation %d", (int)args->op_type);
+            BKT_UNKNOWN_OP(err, "dataset get operation", args->op_type);
     }
 }
 

@@ -463,6 +463,6 @@ int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t d
     size_t op = (size_t)args->op_type;
     (void)dxpl;
     BKT_FAIL_IF(err, args->op_type < 0 || op >= BKT_COUNT(ops) || !ops[op], BKT_EUNSUP,
-                "dataset operation %d (H5VLnative.h) has no meaning in a bucket", args->op_type);
+                "native dataset operation %d: not supported for domains", args->op_type);
     return ops[op](o, args->args, err);
 }

@@ -329,8 +329,8 @@ static file_get_fn *const file_get_ops[] = {
 static int get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err)
 {
     size_t op = (size_t)args->op_type;
-    BKT_FAIL_IF(err, op >= BKT_COUNT(file_get_ops) || !file_get_ops[op], BKT_EUNSUP, "file get operation %zu",
-                op);
+    if (op >= BKT_COUNT(file_get_ops) || !file_get_ops[op])
+        BKT_UNKNOWN_OP(err, "file get operation", args->op_type);
     return file_get_ops[op](o, args, err);
 }
 

@@ -163,6 +163,6 @@ int bkt_file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl
         default:
             if ((rc = tuning_optional(o, op, a, err)) <= 0 || (rc = mpi_optional(o->file, op, a, err)) <= 0)
                 return rc;
-            BKT_FAIL(err, BKT_EUNSUP, "native file operation %d has no meaning in a bucket", op);
+            BKT_FAIL(err, BKT_EUNSUP, "native file operation %d: not supported for domains", op);
     }
 }

@@ -332,7 +332,7 @@ static int object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct b
                            "H5Oget_info");
     case H5VL_OBJECT_GET_FILE:
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "object get operation %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "object get operation", args->op_type);
     }
 }
 

@@ -199,7 +199,7 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
 {
     if (p->fetching)
         return BKT_OK;
-    BKT_FAIL_IF(err, ending, BKT_ECANCEL, "credentials are not fetched any more: the library is closing");
+    BKT_FAIL_IF(err, ending, BKT_ECANCEL, "credentials: not fetched any more: the library is closing");
     if (!p->alive) {
         if (p->joinable)
             (void)pthread_join(p->thread, NULL); /* the thread does not use the lock any more */
@@ -207,7 +207,7 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
         p->joinable = bkt_thread_start(&p->thread, thread_main, p) == 0;
         if (!p->joinable) {
             p->fetching = p->alive = false;
-            BKT_FAIL(err, BKT_ENOMEM, "no thread to fetch credentials with");
+            BKT_FAIL(err, BKT_ENOMEM, "credentials: no thread can be started to fetch them");
         }
     }
     p->fetching = true;

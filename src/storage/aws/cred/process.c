@@ -120,11 +120,12 @@ static int spawn_with(struct child *c, char **argv, int out, int errors)
 static int start(struct child *c, char **argv, struct bkt_err *err)
 {
     int out[2], errors[2];
-    BKT_FAIL_IF(err, pipe2(out, O_CLOEXEC) < 0, BKT_EIO, "no pipe: %s", strerrordesc_np(errno));
+    BKT_FAIL_IF(err, pipe2(out, O_CLOEXEC) < 0, BKT_EIO, "credential_process: pipe: %s",
+                strerrordesc_np(errno));
     if (pipe2(errors, O_CLOEXEC) < 0) {
         (void)close(out[0]);
         (void)close(out[1]);
-        BKT_FAIL(err, BKT_EIO, "no pipe: %s", strerrordesc_np(errno));
+        BKT_FAIL(err, BKT_EIO, "credential_process: pipe: %s", strerrordesc_np(errno));
     }
     int e = spawn_with(c, argv, out[1], errors[1]);
     (void)close(out[1]);

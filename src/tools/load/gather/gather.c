@@ -151,7 +151,7 @@ static int parse_rows(struct gather_dset *d, struct bkt_rd *r, struct bkt_err *e
         fits = fits && bkt_mul_u64(n, d->rows.count[i], &n);
     }
     const void *p = fits && n <= bkt_rd_left(r) ? bkt_rd_take(r, (size_t)n) : NULL;
-    BKT_FAIL_IF(err, !p, BKT_EFORMAT, "malformed rows of another process");
+    BKT_FAIL_IF_MALFORMED(err, !p, "rows");
     BKT_NEED(err, (d->rows.v = malloc((size_t)n + 1)));
     memcpy(d->rows.v, p, (size_t)n);
     return BKT_OK;
@@ -172,9 +172,9 @@ static int parse_source(struct gather_plan *a, struct bkt_rd *r, bool *copies, s
             d->values = bkt_rd_take(r, d->n_values);
         }
         *copies |= kind == GATHER_COPY;
-        BKT_FAIL_IF(
+        BKT_FAIL_IF_MALFORMED(
             err, !r->ok || d->grows != (kind != GATHER_NOTHING) || (d->table >= 0) != (kind == GATHER_ROWS),
-            BKT_EFORMAT, "a malformed result of another process");
+            "result");
     }
     return BKT_OK;
 }
@@ -214,8 +214,8 @@ static int take_result(void *arg, struct bkt_rd *result, struct bkt_err *err)
     struct gather *g = arg;
     struct bkt_rd head = *result;
     uint64_t i = bkt_rd_le(&head, 4);
-    BKT_FAIL_IF(err, !head.ok || i >= (uint64_t)g->n || i < (uint64_t)g->next || g->results[i].len,
-                BKT_EFORMAT, "a malformed result of another process");
+    BKT_FAIL_IF_MALFORMED(err, !head.ok || i >= (uint64_t)g->n || i < (uint64_t)g->next || g->results[i].len,
+                          "result");
     size_t n = bkt_rd_left(result);
     BKT_PASS_MEM(err, bkt_buf_add(&g->results[i], bkt_rd_take(result, n), n));
     while (g->next < g->n && g->results[g->next].len) {
@@ -233,7 +233,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
 {
     struct gather *g = arg;
     uint64_t i = bkt_rd_le(unit, 4);
-    BKT_FAIL_IF(err, !unit->ok || i >= (uint64_t)g->n || !g->look.l, BKT_EFORMAT, "a malformed unit of work");
+    BKT_FAIL_IF_MALFORMED(err, !unit->ok || i >= (uint64_t)g->n || !g->look.l, "unit of work");
     BKT_PASS(interrupt_check(err));
     return look_at(&g->look, g->sources[i], i, result, err);
 }
@@ -301,7 +301,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     bool is_new = bkt_rd_le(news, 1);
     uint64_t first = bkt_rd_le(news, 4);
     BKT_PASS(parts_parse_id(news, &root, err));
-    BKT_FAIL_IF(err, first >= (uint64_t)g->n, BKT_EFORMAT, "malformed news of the first process");
+    BKT_FAIL_IF_MALFORMED(err, first >= (uint64_t)g->n, "news");
     l->reported_allow = true; /* by the first process */
     BKT_PASS(source_open(g->sources[first], l->o->driver, l->set, &l->src, err));
     if (is_new)
