@@ -99,7 +99,7 @@ BKT_NODISCARD int bkt_sample_file_open(struct bkt_sample_file *f, const char *na
  *  @return non-negative, or -1 */
 herr_t bkt_samples_done(int rc, const struct bkt_err *err);
 
-/** The body of a public call: @p call may use `err`, a struct bkt_err, and HDF5 prints nothing meanwhile. */
+/** The body of a public call: @p call may use `err`, a struct bkt_err, and HDF5 prints nothing during it. */
 #define BKT_SAMPLES_CALL(call)                                                                               \
     __extension__({                                                                                          \
         struct bkt_err err;                                                                                  \

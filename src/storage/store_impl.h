@@ -72,7 +72,7 @@ void bkt_store_enter(struct bkt_store *st);
 void bkt_store_leave(struct bkt_store *st);
 
 /** Wait for @p n requests, each of which ends with bkt_req_batch_end_one() on any thread.
- *  @param help_pool  run jobs of the pool meanwhile, since the caller may be one of the pool's threads */
+ *  @param help_pool  run jobs of the pool during the wait: the caller may be one of the pool's threads */
 void bkt_req_batch_init(struct bkt_req_batch *b, size_t n);
 void bkt_req_batch_end_one(struct bkt_req_batch *b);
 void bkt_req_batch_wait(struct bkt_req_batch *b, bool help_pool);

@@ -174,7 +174,7 @@ BKT_NODISCARD int bkt_wchunk_reserve(struct bkt_wset *ws, const uint64_t *coord,
                                      struct bkt_err *err);
 /** Whether the chunk has anything to store. */
 bool bkt_wchunk_is_dirty(const struct bkt_wchunk *c);
-/** Call after each change: puts the chunk at the end of the list of its state, and counts its memory anew. */
+/** Call after each change: puts the chunk at the end of its state's list, and counts its memory again. */
 void bkt_wchunk_settle(struct bkt_wchunk *c);
 /** Makes its elements writable; allocates them, not initialised, if there are none. */
 BKT_NODISCARD int bkt_wchunk_open(struct bkt_wchunk *c, struct bkt_err *err);
@@ -216,7 +216,7 @@ BKT_NODISCARD int bkt_chunks_name_theirs(struct bkt_domain *dom, struct bkt_err 
 
 /* ---- store_task.c ---- */
 /** Begin to load a chunk, and to store it if @p store.  Called with the lock held, which is released
- *  meanwhile.  The chunk must not have a task.  Failures are noted in the chunk. */
+ *  during the call.  The chunk must not have a task.  Failures are noted in the chunk. */
 void bkt_store_task_begin(struct bkt_wchunk *c, bool store);
 bool bkt_store_task_is_raw(
     const struct bkt_store_task *t); /* whether it has only the stored bytes, not the elements */
@@ -226,7 +226,7 @@ uint64_t bkt_store_task_bytes(const struct bkt_store_task *t);
  *  they aren't.  Only for writers: a reader that has found the chunk complete takes its elements later. */
 bool bkt_store_task_shed(struct bkt_wchunk *c);
 /** Store the oldest chunks in the background, as many as the cache's filling requires.  Lock held; released
- *  meanwhile. */
+ *  during the call. */
 void bkt_store_tasks_push(struct bkt_write_cache *d);
 /** Wait until @p need more bytes fit: until other chunks are stored, never for all of them.  Lock held. */
 BKT_NODISCARD int bkt_store_tasks_wait_room(struct bkt_write_cache *d, uint64_t need, struct bkt_err *err);

@@ -105,12 +105,12 @@ struct bkt_edits {
     struct bkt_map *alias;
     /* ids of objects that got attributes with references once the domain was stored */
     struct bkt_map *namers;
-    /* objects of ours that other writers' objects stand for, to be deleted once nothing stored names them;
-     * with a reference to each, as it was */
+    /* this process's objects that other writers' objects stand for, to be deleted once nothing stored names
+     * them; with a reference to each, as it was */
     struct bkt_gone *doomed;
     size_t n_doomed, doomed_cap;
     struct bkt_ids disowned; /* types that count one use too many, once for each use */
-    /* stored elements may name an object of ours that another writer's object has come to stand for */
+    /* stored elements may name an object of this process that another writer's object stands for */
     bool unnamed;
     /* new objects that could not be stored: no stored link may lead to them; NULL: none */
     struct bkt_map *absent;
@@ -245,8 +245,8 @@ BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, si
 
 /* ---- rival_objects.c: several writers made the same thing ---- */
 
-/** Find objects of ours whose links collided and that equal other writers' objects.  Those stand for ours
- *  from now on.
+/** Find this process's objects whose links collided and that equal other writers' objects.  The other
+ *  writers' objects stand for them from now on.
  *  @param any  set if there were some: what they have besides is to be stored now */
 BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err);
 /** BKT_EEXIST, naming objects and paths, if other writers made other things by a name; else BKT_OK. */

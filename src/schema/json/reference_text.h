@@ -16,8 +16,8 @@ enum bkt_region {
     BKT_REGION_BLOCKS,
     BKT_REGION_OBJECT,
     BKT_REGION_ATTR,
-    /* selections that the others can't express (unlimited counts): "h5space", base64 of H5Sencode bytes, a
-     * key of ours */
+    /* selections that the others can't express (unlimited counts): "h5space", base64 of H5Sencode bytes, one
+     * of the connector's keys */
     BKT_REGION_ENCODED
 };
 struct bkt_regref {

@@ -108,7 +108,7 @@ struct bkt_attr {
 };
 enum bkt_link_class {
     BKT_L_HARD, BKT_L_SOFT, BKT_L_EXTERNAL,
-    BKT_L_USER, /* user-defined, kept for HDF5's sake (an extra key of ours) */
+    BKT_L_USER, /* user-defined, kept for HDF5's sake (by one of the connector's keys) */
     BKT_L_OTHER /* another class: can be listed, not followed */
 };
 struct bkt_link {
@@ -173,7 +173,7 @@ struct bkt_file_chunk {
     uint32_t mask; /* HDF5's filter mask */
 };
 /** A piece of a file.  Offsets of references count in such pieces if their bytes are spread over several
- *  (keys of ours). */
+ *  (the connector's own keys). */
 struct bkt_segment {
     char    *file_uri; /* NULL: zeros, nothing is stored */
     char    *etag;     /* of the file when it was linked; NULL unknown */
@@ -185,21 +185,21 @@ struct bkt_layout {
     uint64_t dims[BKT_MAX_RANK]; /* chunk shape to address storage with, never 0 (hyper_dims where given;
                                     the whole extent for CONTIGUOUS_REF) */
     uint32_t              partition_count;       /* < 2: none */
-    /* CHUNKED: chunk objects hold the output of HDF5's own filters (chunk_encoding "hdf5", a key of ours),
-     * not that of HSDS's reading of the filters */
+    /* CHUNKED: chunk objects hold the output of HDF5's own filters (the connector's key chunk_encoding,
+     * "hdf5"), not that of HSDS's reading of the filters */
     bool                  hdf5_chunks;
     /* CHUNKED: no chunk objects exist, the data are in the raw files that the creation list names
-     * (h5external, a key of ours) */
+     * (the connector's key h5external) */
     bool                  external;
     bool may_change; /* segments: their files may be written while they are read; not stored */
     enum bkt_layout_class user_cls;              /* for H5Pget_layout */
     unsigned              user_rank;
-    unsigned chunk_opts; /* H5Pset_chunk_opts(), when user_cls is CHUNKED (h5chunkopts, a key of ours) */
+    unsigned chunk_opts; /* H5Pset_chunk_opts(), when user_cls is CHUNKED (the connector's key h5chunkopts) */
     uint64_t              user_dims[BKT_MAX_RANK]; /* for H5Pget_chunk, when user_cls is CHUNKED (or REF) */
     char                 *file_uri;              /* *_REF; NULL when each chunk names its own */
-    char *file_etag; /* file_uri's when it was linked, a key of ours; NULL: unknown */
+    char *file_etag; /* file_uri's when it was linked, one of the connector's keys; NULL: unknown */
     /* *_REF whose bytes are spread over files: offsets count in these, joined in order, and file_uri is NULL;
-     * keys of ours */
+     * the connector's own keys */
     struct bkt_segment   *segments;
     size_t                n_segments;
     uint64_t              offset, size;          /* CONTIGUOUS_REF */

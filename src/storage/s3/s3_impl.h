@@ -75,7 +75,7 @@ void bkt_s3_kind_no_sums(struct bkt_s3 *s);
 enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
 /** Find out the server's kind by some PUTs of scratch objects (beside @p key if necessary).  Afterwards @p
  *  req continues (bkt_s3_change()), or ends with the failure; NULL: no request waits yet.  Requests that
- *  arrive meanwhile wait for the same answer. */
+ *  arrive before the answer wait for it. */
 void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
 /** As bkt_store_ops.will_write. */
 void bkt_s3_will_write(struct bkt_store *st, const char *key);

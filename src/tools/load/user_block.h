@@ -14,6 +14,6 @@ struct user_block {
 };
 void user_block_fini(struct user_block *u);
 /** @p file: an id of the connector.  @p out: zeroed; owned by the caller also after a failure.  BKT_EFORMAT:
- *  a domain's user block is malformed; BKT_ENOENT, BKT_ERANGE: the file is gone or cut meanwhile; ... */
+ *  a domain's user block is malformed; BKT_ENOENT, BKT_ERANGE: the file was deleted or cut since; ... */
 BKT_NODISCARD int user_block_of(hid_t file, const struct bkt_settings *set, struct user_block *out,
                                 struct bkt_err *err);

@@ -23,7 +23,7 @@ struct part_file {
 /** Open or make it.  Blocks of another version or of another name are dropped.
  * @param path     taken by copy
  * @param name     of the file that is downloaded, without secrets
- * @param version  known.  Without ETag and time, the file begins anew
+ * @param version  known.  Without ETag and time, the file begins again
  * @return BKT_OK; BKT_EBUSY: another process has it; BKT_EIO */
 BKT_NODISCARD int part_file_open(const char *path, const char *name, uint64_t block,
                                  const struct bkt_version *version, struct part_file *out,
@@ -61,7 +61,7 @@ struct download {
 /** Store the first bytes, which are here. */
 BKT_NODISCARD int download_put_first(const struct download *d, struct part_file *p, struct bkt_err *err);
 /** Fetch all blocks that @p p lacks.  After a failure, blocks that are complete are marked in it.
- * @return BKT_OK: all blocks are complete; BKT_EPRECOND: the file was replaced meanwhile; … */
+ * @return BKT_OK: all blocks are complete; BKT_EPRECOND: the file was replaced during the download; … */
 BKT_NODISCARD int download_run(const struct download *d, struct part_file *p, struct bkt_err *err);
 
 /** As bkt_store_run(), but @p check is called now and then.  If it returns a failure, the requests are

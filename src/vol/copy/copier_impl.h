@@ -125,7 +125,7 @@ BKT_NODISCARD int bkt_copy_translate(struct bkt_copier *c, struct bkt_copy_value
 /** Free the values; the types stay. */
 void bkt_copy_values_drop(struct bkt_copy_values *v);
 void bkt_copy_values_fini(struct bkt_copy_values *v);
-/** Make the reference @p from anew, for the object @p name at @p loc. */
+/** Make the reference @p from again, for the object @p name at @p loc. */
 herr_t bkt_copy_ref_again(hid_t loc, const char *name, const H5R_ref_t *from, H5R_ref_t *to);
 
 /* ---- copier_outside.c ---- */

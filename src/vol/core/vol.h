@@ -91,8 +91,8 @@ static inline void bkt_vobj_freep(struct bkt_vobj **o) { bkt_vobj_free(*o); }
 struct bkt_vobj *bkt_vobj_plain(void);
 /** The object at @p obj; NULL: it is another connector's. */
 struct bkt_vobj *bkt_vobj_find(const void *obj);
-/** Whether @p obj, which may be another connector's, is one of ours, in the same domain or plain file as @p
- * o. */
+/** Whether @p obj, which may be another connector's, is an object of this connector, in the same domain or
+ *  plain file as @p o. */
 bool             bkt_vobj_is_in_file_of(const struct bkt_vobj *o, const void *obj);
 /** Its place, for messages. */
 static inline const char *bkt_vobj_place(const struct bkt_vobj *o)

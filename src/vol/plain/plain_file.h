@@ -32,7 +32,7 @@ BKT_NODISCARD int bkt_native_create(const char *name, unsigned flags, hid_t fcpl
 /** Delete one. */
 BKT_NODISCARD int bkt_native_delete(const char *name, struct bkt_err *err);
 
-/** A walk that HDF5 makes on the program's behalf.  HDF5 prints no error meanwhile, except in the program's
+/** A walk that HDF5 makes on the program's behalf.  HDF5 prints no error during it, except in the program's
  *  callbacks: each is called between bkt_native_walk_call() and bkt_native_walk_back(). */
 struct bkt_native_walk {
     const void *asked; /* the arguments of the call, borrowed */

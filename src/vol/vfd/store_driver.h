@@ -31,7 +31,7 @@ struct page_cache;
 /** @param object  any open object of the native connector
  *  @return the file, which lives as long as HDF5 has it open; NULL: another driver reads it */
 struct vfd_file *vfd_behind(hid_t object);
-/** The same for a file whose driver reads several files of ours, as a family's does: the first of them. */
+/** The first of the files that another driver joins and reads by this one, as a family's driver does. */
 struct vfd_file *vfd_first_behind(hid_t object);
 /** The family behind an object: one file in parts of equal length, each a file of a store.
  *  @param first  its first file; NULL: the object's file is not a family, or its members aren't known

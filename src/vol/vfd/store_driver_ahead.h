@@ -1,4 +1,4 @@
-/* The first bytes of files that will be opened soon, fetched meanwhile (store_driver.c). */
+/* The first bytes of files that will be opened soon, fetched in the background (store_driver.c). */
 #pragma once
 
 #include "base/settings.h"

@@ -39,7 +39,7 @@ extern struct vfd_file *vfd_all_open; /* under HDF5's lock */
 
 /** The file, if it is open for links of the same program's file. */
 struct vfd_file *vfd_open_twin(const struct vfd_shared *shared, const char *name);
-/** Whether a driver's id is one of ours; it joins no files, as a family's does. */
+/** Whether the id is this driver's; a driver that joins files, as a family's does, is another one. */
 bool vfd_is_driver(hid_t driver);
 
 /** Find the file that libhdf5 means by @p name when it follows a link (external, virtual or raw data) in the

@@ -135,8 +135,8 @@ static void only_to_be_read(void)
     TRY(H5Dclose(d));
     TRY(H5Fclose(f));
     FAILS(H5Fopen(in_dir("theirs.h5"), H5F_ACC_RDWR, H5P_DEFAULT), "read-only");
-    FAILS(H5Fcreate(in_dir("theirs.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "can't be written to");
-    FAILS(H5Fcreate(in_dir("mine.h5"), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), "can't be written to");
+    FAILS(H5Fcreate(in_dir("theirs.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "the store is read-only");
+    FAILS(H5Fcreate(in_dir("mine.h5"), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), "the store is read-only");
     FAILS(H5Fdelete(in_dir("theirs.h5"), H5P_DEFAULT), "read-only");
 }
 

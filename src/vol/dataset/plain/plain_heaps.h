@@ -28,7 +28,7 @@ BKT_NODISCARD int bkt_sequences_take(struct bkt_sequences *q, size_t first, cons
                                      size_t n, size_t *given, struct bkt_err *err);
 /** Before the caller fetches other bytes of the file. */
 void bkt_sequences_pause(struct bkt_sequences *q);
-/** Give the elements that were kept.  Their collections are fetched meanwhile, some MiB ahead.
+/** Give the elements that were kept.  Their collections are fetched during the call, some MiB ahead.
  *  @param given  false: HDF5 has to read the elements */
 BKT_NODISCARD int bkt_sequences_end(struct bkt_sequences *q, bool *given, struct bkt_err *err);
 /** Values that were given are freed, unless all were given. */

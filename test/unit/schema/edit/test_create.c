@@ -112,7 +112,7 @@ static void two_make_one_name(void)
     other.max_object -= 99;
     OK(bkt_domain_create("mem:c2/n.h5", &other, &(struct bkt_new_domain){.truncate = false}, &e, err));
     OK(bkt_domain_flush(d, err));
-    FAILS(BKT_EEXIST, "another writer has made it", bkt_domain_flush(e, err));
+    FAILS(BKT_EEXIST, "another writer has created this domain since", bkt_domain_flush(e, err));
     bkt_domain_close(e);
     e = NULL;
     set_attr(d, bkt_domain_root(d), "mark", 7, ATTR_CREATE);
