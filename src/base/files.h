@@ -26,7 +26,7 @@ bool bkt_read_at(int fd, void *to, size_t n, uint64_t at);
  *  @param most  the file may have so many bytes: reading /dev/zero would never end
  *  @param out   gets the bytes, which may be secrets; on failure, too
  *  @return BKT_OK; BKT_ENOENT: it can't be opened, and errno has the reason, EMEDIUMTYPE for another kind of
- * file; BKT_EIO: errno; BKT_ERANGE: it is longer; BKT_ENOMEM */
+ *          file; BKT_EIO: errno; BKT_ERANGE: it is longer; BKT_ENOMEM */
 BKT_NODISCARD int bkt_file_read_whole(const char *path, size_t most, struct bkt_buf *out);
 
 /** Occupy those of the descriptors 0, 1 and 2 that are closed.  Otherwise a connection or file of this

@@ -31,13 +31,12 @@ extern "C" {
 typedef struct h5bucket_repository h5bucket_repository;
 
 /** Open a repository.  Nothing is requested yet; files are opened when a record first names them, and stay
- * open.
- *
+ *  open.
  *  @param name  `s3://bucket/repository`, `https://...` or a folder: the folder that holds `data`, or
- * `.hangar/data`
+ *               `.hangar/data`
  *  @param info  settings as for H5Pset_fapl_bucket() (h5bucket.h), NULL or "" for none.  Besides
- * `backend=file`: new files are plain HDF5 files, in a folder only; `backend=domain`, the default: they are
- * domains
+ *               `backend=file`: new files are plain HDF5 files, in a folder only; `backend=domain`, the
+ *               default: they are domains
  *  @return to be closed with h5bucket_repository_close(), or NULL */
 h5bucket_repository *h5bucket_repository_open(const char *name, const char *info);
 

@@ -1,10 +1,15 @@
 /* N-bit (filter 5): of every number only the significant bits are stored, one after the other without gaps,
  * most significant first; other types as they are.  The client data describe the type (H5Znbit.c of HDF5):
- *   [0] how many values there are   [1] 1: nothing is packed   [2] elements in the chunk   [3..] a type,
- * which is 1 atomic:   size, byte order (0 little), precision, offset (bits) 2 array:    size, type of the
- * element 3 compound: size, number of members, then per member its offset and type 4 other:    size Data and
- * description come from the file, so the description is checked once, which also gives the number of bits of
- * one element; the decoding that follows needs no more checks. */
+ *   [0]    number of values
+ *   [1]    1: nothing is packed
+ *   [2]    elements in the chunk
+ *   [3..]  a type:
+ *            1 atomic    size, byte order (0: little), precision, offset (bits)
+ *            2 array     size, type of the element
+ *            3 compound  size, number of members, then offset and type of each member
+ *            4 other     size
+ * Data and description come from the file.  So the description is checked once, which also gives the number
+ * of bits of one element.  The decoding that follows needs no more checks. */
 
 #include "chunk/filter/filters_impl.h"
 #include "base/num.h"

@@ -216,10 +216,10 @@ int bkt_object_set_etag(struct bkt_object *o, const char *etag)
     return copy || !etag || !*etag ? BKT_OK : BKT_ENOMEM;
 }
 
-/* ---- the blocks of memory that hang off an object: all are freed, or counted as the allocator rounds them
- * ----
+/* ---- memory of an object: one walk frees its blocks, or counts them ----
  *
- * Its JSON's length says little, since shapes have room for 32 dimensions. */
+ * They are counted as the allocator rounds them.  The length of an object's JSON says little about them,
+ * since shapes have room for 32 dimensions. */
 
 size_t bkt_block_bytes(size_t n)
 {

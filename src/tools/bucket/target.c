@@ -58,7 +58,7 @@ int bkt_copy_target_put(const struct bkt_tool *t, struct bkt_copy_target *target
                          target->old ? target->in_the_way.etag : NULL, err);
     if (rc == BKT_EPRECOND) {
         bkt_err_clear(err);
-        BKT_FAIL(err, BKT_EEXIST, "%s: another writer %s it meanwhile", target->to.path,
+        BKT_FAIL(err, BKT_EEXIST, "%s: another writer has %s it since", target->to.path,
                  target->old ? "changed" : "made");
     }
     BKT_PASS(rc);

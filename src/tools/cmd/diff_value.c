@@ -209,7 +209,7 @@ int bkt_diff_one_block(struct bkt_diff *d, const char *path, const struct bkt_bl
     int rc = open_pair(d, path);
     struct sides *k = rc < 0 ? NULL : &d->pair->k;
     if (k && at->rank != k->at.rank)
-        rc = BKT_ERR(d->err, BKT_EINVAL, "the dataset has changed meanwhile");
+        rc = BKT_ERR(d->err, BKT_EINVAL, "the dataset has changed during the comparison");
     if (rc < 0) {
         bkt_diff_pair_free(d);
         return rc;

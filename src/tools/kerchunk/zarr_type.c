@@ -11,7 +11,7 @@
 #include "samples/numpy_type.h"
 #include "tools/source/hdf5_glue.h"
 
-#define REMEDY "write the array with another dtype, and make the references anew"
+#define REMEDY "write the array with another dtype, and make the references again"
 
 static int parse(const struct kc_doc *d, unsigned depth, struct kc_type *out, struct bkt_err *err);
 

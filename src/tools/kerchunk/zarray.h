@@ -28,7 +28,7 @@ struct kc_array {
 
 /** Parse .zarray of the array at @p path.
  *  @return BKT_OK; BKT_EUNSUP, BKT_EFORMAT: the message has the fault, without the path.  @p out:
- * kc_array_fini(), also after a failure */
+ *          kc_array_fini(), also after a failure */
 BKT_NODISCARD int kc_array_parse(const char *path, const void *json, size_t n, struct kc_array *out,
                                  struct bkt_err *err);
 /** The sizes in the member @p what of .zarray: "shape" or "chunks".  BKT_EFORMAT, BKT_EUNSUP. */

@@ -29,7 +29,7 @@ int sample_verify(struct sample_tool *s);
 /** Read @p n records, as many side by side as memory allows.  @p each is called for each, in order; a
  * negative return ends this and is returned.
  *  @param i  the number of the record; the sample's buffer is valid during the call, if its status is not
- * negative */
+ *            negative */
 BKT_NODISCARD int sample_read_each(struct sample_tool *s, char *const *records, size_t n,
                                    int (*each)(void *arg, size_t i, const struct h5bucket_sample *sample),
                                    void *arg, struct bkt_err *err);

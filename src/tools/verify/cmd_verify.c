@@ -420,7 +420,7 @@ const struct bkt_verb bkt_verb_verify = {
             "exist and be well-formed, and with --deep it must match the stored objects. An outdated\n"
             "snapshot is reported, but is not a problem.\n\n"
             "If NAME is a bucket, object trees without a domain are reported. With -r, NAME is a folder or\n"
-            "a bucket, and all domains in it are checked. Domains may be written meanwhile. Uploads in\n"
+            "a bucket, and all domains in it are checked. Other programs may write to them. Uploads in\n"
             "parts that were never completed count as orphans (S3 keeps their parts, but no list of objects\n"
             "shows them).\n\n"
             "The processes of an mpirun share the chunks of one domain (--deep), or the domains (-r).\n\n"

@@ -130,7 +130,7 @@ static int on_reference(const uint64_t *coord, const struct bkt_chunk_info *c, v
     if (!c->exists || !index_of(w->p, coord, &index))
         return BKT_OK;
     if (c->filter_mask)
-        refuse(w->p, "a chunk skips filters, which Zarr can't express; h5repack writes it anew");
+        refuse(w->p, "a chunk skips filters, which Zarr can't express; h5repack writes it again");
     if (!c->uri)
         refuse(w->p, "its bytes lie in pieces of several files");
     if (w->p->why[0] || !c->uri)
@@ -219,7 +219,7 @@ static void use_form(struct walk *w, enum form form)
     else if (form != FORM_ZLIB)
         refuse(
             w->p,
-            "its chunk objects have several forms, or skip filters; h5bucket get and load write them anew");
+            "its chunk objects have several forms, or skip filters; h5bucket get and load write them again");
 }
 
 static int objects(struct walk *w)
@@ -358,7 +358,7 @@ static int of_file(struct kx *x, hid_t dset, size_t elem_size, struct kx_places 
         BKT_PASS(file_filters(dset, p, elem_size, err));
     for (size_t i = 0; i < s.n_chunks; i++)
         if (s.chunks[i].mask)
-            refuse(p, "a chunk skips filters, which Zarr can't express; h5repack writes it anew");
+            refuse(p, "a chunk skips filters, which Zarr can't express; h5repack writes it again");
     if (p->why[0])
         return BKT_OK;
     if (s.kind == BKT_MAP_CONTIGUOUS)
