@@ -207,6 +207,18 @@ void bkt_vobj_drop_id(hid_t id)
         (void)H5Idec_ref(id);
 }
 
+void bkt_vobj_keep_id(hid_t id)
+{
+    if (id >= 0)
+        (void)H5Iinc_ref(id);
+}
+
+void bkt_vobj_forget_id(hid_t id)
+{
+    for (int i = 0; i < 2 && id >= 0 && H5Iis_valid(id) > 0; i++)
+        bkt_vobj_drop_id(id);
+}
+
 /* Another handle on the object, through any handle of the domain; @p held: the one that keeps account. */
 static struct bkt_vobj *other_handle(const struct bkt_vobj *o, bool held)
 {
@@ -241,7 +253,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
     bkt_vobj_drop_id(o->dapl);
     bkt_vobj_drop_id(o->file_type);
     bkt_buf_fini(&o->encoded_type);
-    bkt_vobj_drop_id(o->native_id);
+    bkt_vobj_forget_id(o->native_id);
     n_no_number -= o->no_number;
     *o->prev = o->next;
     if (o->next)

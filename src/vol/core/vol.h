@@ -112,6 +112,11 @@ bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_objec
 /** Give up an id that we hold; negative is fine.  If the program ends with objects open, HDF5 closes every
  *  id by itself, ours before or while our callbacks run: no id may be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);
+/** Hold an id of HDF5's connector between calls, with one more reference than ours: H5Fget_obj_ids() lists
+ *  the id, and it has to survive a program that closes it.  bkt_vobj_forget_id() gives both back, if the id
+ *  is still valid. */
+void bkt_vobj_keep_id(hid_t id);
+void bkt_vobj_forget_id(hid_t id);
 /** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure.
  *  @p o NULL is reported as BKT_ENOMEM. */
 BKT_NODISCARD int bkt_vobj_register(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);

@@ -43,18 +43,11 @@ static void handle_fini(struct bkt_vobj *o)
     o->plain_dataset = NULL;
 }
 
-/* A file that is closed strongly takes its ids along. */
-static void drop(hid_t id)
-{
-    if (id >= 0 && H5Iis_valid(id) > 0)
-        bkt_vobj_drop_id(id);
-}
-
 static void kept_free(struct bkt_kept_source *s)
 {
     handle_fini(&s->o);
-    drop(s->o.native_id);
-    drop(s->in);
+    bkt_vobj_forget_id(s->o.native_id);
+    bkt_vobj_forget_id(s->in);
     free(s->file);
     free(s->name);
     free(s);
@@ -71,6 +64,8 @@ int bkt_kept_add(struct bkt_kept_sources *k, const char *file, const char *name,
     }
     handle_init(&s->o, dset);
     s->in = in;
+    bkt_vobj_keep_id(dset);
+    bkt_vobj_keep_id(in);
     s->file = strdup(file);
     s->name = strdup(name);
     if (!s->file || !s->name) {

@@ -26,7 +26,7 @@ static void ext_free(struct bkt_ext *e)
 {
     if (e->domain)
         bkt_file_release(e->domain);
-    bkt_vobj_drop_id(e->native);
+    bkt_vobj_forget_id(e->native);
     bkt_vobj_drop_id(e->fapl);
     free(e->name);
     free(e->where);
@@ -383,12 +383,26 @@ static int take_list(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lap
 
 /* ---- external files ---- */
 
+/* The program has closed the id more than once.  HDF5 has then stored the file, or does so with its last
+ * object. */
+static bool is_gone(const struct bkt_ext *e)
+{
+    return e->native >= 0 && H5Iis_valid(e->native) <= 0;
+}
+
+static int flush_plain(const struct bkt_ext *e, struct bkt_err *err)
+{
+    BKT_TRY(err, PASS_ON(err, H5Fflush(e->native, H5F_SCOPE_LOCAL), "H5Fflush"),
+            "flushing plain HDF5 file %s", e->name);
+    return BKT_OK;
+}
+
 static bool is_unused(const struct bkt_ext *e)
 {
     if (e->domain)
         return e->domain->refs == 1 && !bkt_domain_is_dirty(e->domain->dom) &&
                !bkt_chunks_dirty(e->domain->dom);
-    return e->native >= 0 && H5Fget_obj_count(e->native, H5F_OBJ_ALL) == 1;
+    return e->native >= 0 && (is_gone(e) || H5Fget_obj_count(e->native, H5F_OBJ_ALL) == 1);
 }
 
 void bkt_file_drop_unused(void)
@@ -419,9 +433,8 @@ int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, st
     }
     for (struct bkt_ext *e = f->exts; e; e = e->next) {
         int one = e->domain ? fn(e->domain, rc < 0 ? &also : err) : BKT_OK;
-        if (e->native >= 0 && e->flags & H5F_ACC_RDWR)
-            one = PASS_ON(rc < 0 ? &also : err, H5Fflush(e->native, H5F_SCOPE_LOCAL),
-                          "flushing a plain HDF5 file");
+        if (e->native >= 0 && e->flags & H5F_ACC_RDWR && !is_gone(e))
+            one = flush_plain(e, rc < 0 ? &also : err);
         rc = rc < 0 ? rc : one;
     }
     return rc;
@@ -444,6 +457,7 @@ static int ext_add(struct bkt_file *f, const char *name, char *where, struct how
     e->fapl   = how->fapl;
     e->domain = found->domain;
     e->native = found->native;
+    bkt_vobj_keep_id(e->native);
     e->flags  = how->flags;
     e->next   = f->exts;
     f->exts   = e;
@@ -481,7 +495,7 @@ static int find(struct bkt_file *f, const char *name, struct how *how, struct bk
     char *where = NULL;
     struct found found;
     BKT_PASS_MEM(err, asprintf(&where, "%s\n%s", how->env ? how->env : "", how->prefix));
-    while (*p && !is_same(*p, name, where, how))
+    while (*p && (is_gone(*p) || !is_same(*p, name, where, how)))
         p = &(*p)->next;
     struct bkt_ext *e = *p;
     if (e) {

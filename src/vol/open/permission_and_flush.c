@@ -227,8 +227,8 @@ static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
     f->lost = true;
     struct bkt_message_names names = {.n = 0};
     name_unstored(f, &names);
-    (void)fprintf(stderr, "h5bucket: %s: changes are lost (%s): %s\n", f->name, names.text,
-                  bkt_err_reason(err, code));
+    (void)fprintf(stderr, "h5bucket: %s: changes are lost%s%s%s: %s\n", f->name, names.n ? " (" : "",
+                  names.text, names.n ? ")" : "", bkt_err_reason(err, code));
 }
 
 /* If a program leaves files open, HDF5 closes them when the process ends.  That is too late for a request:

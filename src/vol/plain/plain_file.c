@@ -142,6 +142,7 @@ int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
     if (o->has_native_header) /* the header of its own file, whose heap holds its region references */
         bkt_native_header_copy(o->native_header, o->type, H5VLobject(*id));
     o->native_id = *id;
+    bkt_vobj_keep_id(*id);
     *id          = H5I_INVALID_HID;
     *out         = o;
     return BKT_OK;

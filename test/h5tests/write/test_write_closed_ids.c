@@ -83,10 +83,45 @@ static void datatypes(hid_t file, struct out *o)
     }
 }
 
+/* ---- a plain file behind an external link ---- */
+
+static void make_plain(const char *name)
+{
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), space = H5Screate_simple(1, (hsize_t[]){N}, NULL);
+    H5Pset_vol(fapl, H5VL_NATIVE, NULL);
+    hid_t f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    CHECK(f >= 0, "%s: %s", name, error_text());
+    H5Dclose(H5Dcreate2(f, "d", H5T_STD_I32BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Fclose(f), H5Sclose(space), H5Pclose(fapl);
+}
+
+/* HDF5's connector holds such a file and its objects by ids that are listed. */
+static void linked(hid_t file, struct out *o)
+{
+    int in[N] = {5, 6, 7}, back[N] = {0};
+    const char *name = new_name(o, "plain.h5");
+    if (strstr(name, "://")) /* a bucket leads to no file of this machine */
+        return;
+    make_plain(name);
+    H5Lcreate_external("plain.h5", "d", file, "link", H5P_DEFAULT, H5P_DEFAULT);
+    struct ids known = listed();
+    hid_t d = H5Dopen2(file, "link", H5P_DEFAULT);
+    known.v[known.n++] = d;
+    int others = close_others(&known);
+    CHECK(!o->ours || others == 2, "%d ids are listed beside the program's, not the file and the dataset", others);
+    say_result(o, "written", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, in));
+    say_result(o, "read", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back));
+    say(o, "equal: %d", memcmp(in, back, sizeof in) == 0);
+    say_result(o, "flushed", H5Fflush(file, H5F_SCOPE_GLOBAL));
+    say_result(o, "closed", H5Dclose(d));
+    H5Ldelete(file, "link", H5P_DEFAULT);
+}
+
 int main(void)
 {
     static const struct write_case cases[] = {
         {"no datatype of the connector's own stays listed", datatypes, NULL},
+        {"a plain file behind a link outlives a program that closes its ids", linked, NULL},
     };
     return compare_write_main(cases, sizeof cases / sizeof *cases);
 }
