@@ -15,7 +15,7 @@ base base/text base/os
 storage storage/aws storage/http storage/web storage/aws/cred storage/file storage/s3 storage/store_open.c
 schema/model schema/h5enc schema/jansson schema/json schema/name schema/snapshot schema/domain schema/edit
 chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/write chunk/list chunk/ahead
-vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/dataset/plain vol/copy vol
+vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/connector_info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/dataset/plain vol/copy vol
 loader mpi
 samples/h5bucket_samples.h samples/names samples
 tools/source tools/show tools/share tools/cli tools/bucket tools/load tools/load/gather tools/kerchunk/format tools/kerchunk tools/kerchunk/export tools/samples tools/doctor tools/cmd tools/verify

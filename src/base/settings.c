@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/url.h"
 
-#define MAX_FILE (1024U * 1024) /* bytes; the same limit as for AWS's files (storage/aws/cred/parts.c) */
+#define MAX_FILE (1024U * 1024) /* bytes, as for AWS's files (storage/aws/cred/source_input.c) */
 
 enum kind { TEXT, BOOL, UINT };
 

@@ -14,9 +14,9 @@
 #include "base/os/fork.h"
 #include "base/os/thread.h"
 #include "base/trace.h"
+#include "storage/recorded_requests.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
-#include "storage/tape.h"
 
 static const struct {
     const char *name;

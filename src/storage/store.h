@@ -52,7 +52,7 @@ const char *bkt_etag_bare(const char *etag, size_t *n);
 /** Whether two ETags name one version; "" never does. */
 bool bkt_etag_same(const char *a, const char *b);
 
-struct bkt_tape;  /* tape.h */
+struct bkt_tape;  /* recorded_requests.h */
 struct bkt_store; /* opaque; see store_impl.h */
 
 enum bkt_op { BKT_GET, BKT_HEAD, BKT_PUT, BKT_DELETE };

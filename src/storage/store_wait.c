@@ -4,13 +4,13 @@
 
 #include "base/num.h"
 #include "base/os/pool.h"
-#include "base/trace.h"
 #include "base/os/thread.h"
+#include "base/trace.h"
 #include "storage/node_reads.h"
-#include "storage/spread.h"
+#include "storage/recorded_requests.h"
+#include "storage/shared_puts.h"
 #include "storage/stats.h"
 #include "storage/store_impl.h"
-#include "storage/tape.h"
 
 /* Keys of a call whose requests are under way at once, in 0.3 MB.  Fewer make large deletions slower. */
 #define DELETE_AT_ONCE 1000

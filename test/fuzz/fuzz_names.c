@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "samples/names/literal.h"
-#include "samples/names/names.h"
+#include "samples/names/repository_names.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

@@ -207,7 +207,7 @@ BKT_NODISCARD int bkt_wchunk_serialise(struct bkt_wchunk *c, struct bkt_err *err
  * of the others don't.  Lock held. */
 void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws);
 
-/* ---- adopt.c ---- */
+/* ---- move_written.c ---- */
 /** Hook adopt (edit.h): elements written to @p ours are stored in @p theirs. */
 BKT_NODISCARD int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours,
                                    const struct bkt_object *theirs, struct bkt_err *err);

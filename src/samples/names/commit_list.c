@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "chunk/filter/filters_impl.h"
-#include "samples/names/names.h"
+#include "samples/names/repository_names.h"
 
 #define LIST_MAX_BYTES ((size_t)1 << 30)
 

@@ -2,8 +2,8 @@
  *
  * All of them make the same changes in memory, in the same order.  Ids of new objects and time stamps then
  * follow from a seed, so they are equal in all processes without a message.  A flush is made by one process
- * and repeated by the others with its outcomes (storage/tape.h); before that, they compare their changes.
- * vol/parallel does both: nothing here knows how processes exchange messages. */
+ * and repeated by the others with its outcomes (storage/recorded_requests.h); before that, they compare
+ * their changes.  vol/parallel does both: nothing here knows how processes exchange messages. */
 #pragma once
 
 #include "schema/edit/edit.h"

@@ -277,7 +277,7 @@ BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
  *  changed. */
 BKT_NODISCARD int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err);
 
-/* ---- delete.c ---- */
+/* ---- delete_stored.c ---- */
 
 /** Delete all objects of a domain in the store of @p d.
  *  @param root  its root; another than that of @p d, unless @p d is to be deleted */

@@ -1,7 +1,7 @@
 /* Copies a domain's objects and chunks, within a store or into another. */
 #pragma once
 
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 
 struct bkt_domain_copy {
     uint64_t       n_objects, n_chunks, bytes;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/source/key_list.h"
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/cli/tool.h"
+#include "tools/source/key_list.h"
 
 struct gather {
     struct bkt_store         *st;

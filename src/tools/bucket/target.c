@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "schema/edit/edit.h"
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 
 /* DST is a folder, or ends with '/': the domain goes into it under its own name. */
 static int into(struct bkt_copy_target *target, const char *to, struct bkt_err *err)

@@ -1,7 +1,7 @@
 /* The target of cp and mv: DST, or a name in it if it is a folder. */
 #pragma once
 
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/cli/tool.h"
 
 /** The source and the target of `cp SRC DST`.  @p from is a domain.  At @p to there is neither a domain nor a

@@ -10,7 +10,7 @@
 #include "base/os/clock.h"
 #include "base/text/utf8.h"
 #include "storage/md5.h"
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/bucket/target.h"
 #include "tools/bucket/walk.h"
 #include "tools/cli/tool.h"

@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "schema/model/model.h"
 #include "tools/cmd/diff.h"
-#include "tools/load/parts.h"
+#include "tools/load/shared_copy.h"
 #include "tools/load/user_block.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"

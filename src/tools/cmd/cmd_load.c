@@ -17,7 +17,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/load/load_domain.h"
-#include "tools/load/parts.h"
+#include "tools/load/shared_copy.h"
 #include "tools/samples/load_column.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"

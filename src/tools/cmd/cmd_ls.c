@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/list.h"
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/bucket/plain_walk.h"
 #include "tools/bucket/walk.h"
 #include "tools/cli/tool.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/bucket/snapshots.h"
 #include "tools/cli/tool.h"
 

@@ -1,13 +1,13 @@
 /* h5bucket stat: all that is known of one object. */
 #include <stdlib.h>
 
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/bucket/plain_walk.h"
-#include "tools/show/show.h"
+#include "tools/bucket/walk.h"
 #include "tools/cli/tool.h"
+#include "tools/show/show.h"
 #include "tools/source/hdf5_glue.h"
 #include "tools/source/plain_name.h"
-#include "tools/bucket/walk.h"
 
 struct stat_of {
     const struct bkt_object *o;

@@ -4,7 +4,7 @@
 
 #include "base/os/clock.h"
 #include "schema/json/acl.h"
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/cli/tool.h"
 #include "tools/show/show.h"
 

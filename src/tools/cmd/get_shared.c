@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "schema/model/model.h"
 #include "tools/cli/interrupt.h"
-#include "tools/load/parts.h"
+#include "tools/load/shared_copy.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/cli/tool.h"
 
 /** OK: as it should be; NOTE: works, but a user may want to know; WARN: programs lose something; BAD:

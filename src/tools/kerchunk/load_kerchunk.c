@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "base/url.h"
 #include "schema/domain/domain.h"
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/filters.h"
 #include "vol/vfd/store_driver.h"

@@ -5,14 +5,14 @@
 
 #include "base/trace.h"
 #include "schema/edit/edit.h"
-#include "tools/bucket/names.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/bucket/snapshots.h"
 #include "tools/load/flatten_vds.h"
 #include "tools/load/load_domain.h"
 #include "tools/source/hdf5_glue.h"
-#include "vol/core/filters.h"
 #include "vol/convert/rebuild.h"
 #include "vol/copy/copier.h"
+#include "vol/core/filters.h"
 #include "vol/open/pointer_leave.h"
 #include "vol/vfd/store_driver.h"
 

@@ -1,7 +1,7 @@
 /* Shared by the words of `h5bucket sample`. */
 #pragma once
 
-#include "samples/names/names.h"
+#include "samples/names/repository_names.h"
 #include "samples/repository.h"
 #include "tools/cli/tool.h"
 

@@ -5,9 +5,9 @@
  *   [BRANCH:]COLUMN/SAMPLE[/SUBSAMPLE]   one sample; of a nested column, all or one of its subsamples */
 #pragma once
 
-#include "base/list.h"
-#include "samples/names/names.h"
 #include "base/bytes.h"
+#include "base/list.h"
+#include "samples/names/repository_names.h"
 
 struct selection {
     struct bkt_strs records, names; /* one name for each record, as it would be given */

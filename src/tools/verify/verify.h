@@ -1,12 +1,12 @@
 /* Shared by the parts of h5bucket verify. */
 #pragma once
 
-#include "chunk/select/selection.h"
-#include "tools/show/json_out.h"
 #include "base/map.h"
-#include "tools/bucket/names.h"
-#include "tools/cli/tool.h"
+#include "chunk/select/selection.h"
+#include "tools/bucket/bucket_names.h"
 #include "tools/bucket/walk.h"
+#include "tools/cli/tool.h"
+#include "tools/show/json_out.h"
 
 struct bkt_dsetio;
 

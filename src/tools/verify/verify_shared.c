@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/load/parts.h"
+#include "tools/load/shared_copy.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 

@@ -1,8 +1,8 @@
 #include "vol/parallel/together.h"
 
 #include "base/trace.h"
-#include "storage/spread.h"
-#include "storage/tape.h"
+#include "storage/recorded_requests.h"
+#include "storage/shared_puts.h"
 
 struct call {
     struct bkt_comm *comm;

@@ -1,8 +1,8 @@
 /* Calls that the processes of a group make together: one process sends the requests, all have the outcome.
  *
- * Every process runs the same function.  The first one records its requests (storage/tape.h), the others play
- * the record.  So their state is the same afterwards, and the store is asked once.  At the end all return the
- * same result, with the same message. */
+ * Every process runs the same function.  The first one records its requests
+ * (storage/recorded_requests.h), the others play the record.  So their state is the same afterwards, and the
+ * store is asked once.  At the end all return the same result, with the same message. */
 #pragma once
 
 #include "base/comm.h"
@@ -18,7 +18,7 @@ BKT_NODISCARD int bkt_together(struct bkt_comm *c, bkt_together_fn *fn, void *ar
                                struct bkt_err *err);
 
 /** As bkt_together(), for a call that stores: only requests of the calling thread count, and large batches of
- * PUTs to @p st are spread over the processes (storage/spread.h). */
+ * PUTs to @p st are spread over the processes (storage/shared_puts.h). */
 BKT_NODISCARD int bkt_together_put(struct bkt_comm *c, struct bkt_store *st, bkt_together_fn *fn, void *arg,
                                    struct bkt_err *err);
 

@@ -5,7 +5,7 @@
  * header's fields, packed; b: the number of records.  SCAN_HEAP a: 1 attributes.  SCAN_HEAP_ROWS and _BLOCK
  * a, b: struct heap, packed.  SCAN_ARRAY_INDEX a: elements in it; b: struct array, packed;
  * SCAN_ARRAY_SECONDARY a: its level. */
-#include "vol/vfd/format_look.h"
+#include "vol/vfd/scanner_impl.h"
 
 #define REST_V1 0x100
 

@@ -1,5 +1,5 @@
 /* Structures that lead to others by tables: B-trees, fractal heaps, arrays of chunks (format_scan.h). */
-#include "vol/vfd/format_look.h"
+#include "vol/vfd/scanner_impl.h"
 
 #define MAX_DEPTH 32 /* of trees */
 

@@ -1,7 +1,7 @@
 /* A tape records one process's requests, and plays their outcomes in another: here the second store stands for the
  * other process's view of the same bucket, and has nothing in it. */
 #include "helpers/store_testing.h"
-#include "storage/tape.h"
+#include "storage/recorded_requests.h"
 
 static uint64_t requests(void)
 {

@@ -7,7 +7,7 @@
 #include "schema/edit/edit.h"
 #include "tools/load/gather/gather_plan.h"
 #include "tools/load/load_domain.h"
-#include "tools/load/parts.h"
+#include "tools/load/shared_copy.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"

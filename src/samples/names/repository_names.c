@@ -1,4 +1,4 @@
-#include "samples/names/names.h"
+#include "samples/names/repository_names.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -28,8 +28,8 @@ void bkt_tape_record(struct bkt_tape *t);
 void bkt_tape_play(struct bkt_tape *t);
 /** End either.  After recording, wait for requests under way that the tape is to have. */
 void bkt_tape_stop(struct bkt_tape *t);
-/** A tape records or plays; written by tape.c only.  Without a tape, a request reads only this and takes no
- *  lock.  A lock that some thread holds at fork() would stay locked in the child. */
+/** A tape records or plays; written by recorded_requests.c only.  Without a tape, a request reads
+ *  only this and takes no lock.  A lock that some thread holds at fork() would stay locked in the child. */
 extern atomic_bool bkt_tape_on;
 static inline bool bkt_tape_is_on(void)
 {

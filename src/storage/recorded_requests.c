@@ -1,7 +1,7 @@
 /* An entry is kept as the bytes that go to the other processes:
  *   length of the name, name; digest of what was put; code; n; size; mtime; etag; body; messages of the error
  * where the name has store, operation, key, range and condition.  Entries of one name follow each other. */
-#include "storage/tape.h"
+#include "storage/recorded_requests.h"
 
 #include <inttypes.h>
 #include <pthread.h>

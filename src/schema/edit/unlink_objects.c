@@ -1,4 +1,4 @@
-/* Removing objects from memory when the last link goes.  The next flush deletes them (delete.c). */
+/* Removing objects from memory when the last link goes.  The next flush deletes them (delete_stored.c). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Names on the command line; see names.h. */
-#include "tools/bucket/names.h"
+/* Names on the command line; see bucket_names.h. */
+#include "tools/bucket/bucket_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,14 @@
 /* PUTs of one process that several processes send.
  *
- * A flush is run by the first process of a group, whose outcomes the others get (tape.h).  If a flush has
+ * A flush is run by the first process of a group, whose outcomes the others get
+ * (recorded_requests.h).  If a flush has
  * many objects, the connections of that process would be the bottleneck for all.  So large batches of PUTs
  * are spread: each process sends those whose keys belong to it. */
 #pragma once
 
 #include "base/comm.h"
+#include "storage/recorded_requests.h"
 #include "storage/store.h"
-#include "storage/tape.h"
 
 struct bkt_spread;
 

@@ -2,7 +2,7 @@
  *   length of the key, key; length of each condition, condition (0: none); length of the bytes, bytes
  * An outcome is an entry of a tape, which the first process plays for the requests that it gave away.  If it
  * lacks an outcome, it sends the request itself: a PUT that was stored already is recognised by its bytes. */
-#include "storage/spread.h"
+#include "storage/shared_puts.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "vol/info.h"
+#include "vol/connector_info.h"
 
 #include <stdlib.h>
 #include <string.h>
