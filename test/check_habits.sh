@@ -20,6 +20,8 @@ rule "use snprintf" "$(code -r --include='*.[ch]' '(^|[^a-z_n])v?sprintf *\(' sr
 rule "no strcpy, strcat, gets, alloca" "$(code -r --include='*.[ch]' '(^|[^a-z_])(strcpy|strcat|gets|alloca|strtok) *\(' src)"
 rule "H5Epush only in src/vol/core/h5err.c" "$(code -r --include='*.[ch]' 'H5Epush' src | grep -v '^src/vol/core/h5err\.c:')"
 rule "no struct typedefs" "$(code -r --include='*.[ch]' '^typedef struct' src | grep -vE '^src/(vol/h5bucket|samples/h5bucket_samples)\.h:')"
+rule "a struct's name has two meanings" \
+    "$(find src -name '*.[ch]' -exec grep -hoE '^struct bkt_[a-z0-9_]+ \{' {} + | sort | uniq -d)"
 rule "no machine's path" "$(git ls-files -z 2>/dev/null | xargs -0 grep -nIE '(^|[^a-zA-Z0-9_.$}/])/(work|root)/[a-z]' -- 2>/dev/null | grep -v '^test/check_habits\.sh:')"
 rule "no registry's host name" \
     "$(git ls-files -z 2>/dev/null | xargs -0 grep -nIE '(deb|snapshot|security|ftp)\.debian\.org|archive\.ubuntu\.com|pypi\.org|pythonhosted' -- 2>/dev/null | grep -v '^test/check_habits\.sh:')"
