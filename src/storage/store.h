@@ -270,7 +270,7 @@ struct bkt_listed {
     uint64_t    size;
     double      mtime;
     const char *etag;     /* "": the backend has no ETag */
-    bool is_link;         /* a symbolic link that isn't followed: nothing behind it is listed */
+    bool is_link;         /* a symbolic link to a folder that isn't followed: nothing behind it is listed */
 };
 /** Called for an entry, which is borrowed for the call; a negative return stops the list. */
 typedef int bkt_list_each_fn(const struct bkt_listed *entry, void *arg);

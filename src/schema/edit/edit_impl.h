@@ -29,6 +29,7 @@ enum bkt_delta {
 struct bkt_old_entry {
     double created; /* its time, by which it is recognised */
     double tried;   /* of the entry that a failed PUT may have stored in its place; 0: none */
+    struct bkt_id target; /* of a hard link; "": none */
 };
 
 /** Change of a dataset's extent. */
@@ -46,7 +47,8 @@ struct bkt_extent_change {
 enum bkt_kept {
     BKT_KEPT_NOT = 0,
     BKT_KEPT_CLASH, /* another writer made another thing by that name */
-    BKT_KEPT_WAITS  /* something else has to be stored before */
+    BKT_KEPT_WAITS, /* something else has to be stored before */
+    BKT_KEPT_THEIRS /* not kept: what was to be removed is another writer's, and stays */
 };
 
 /** A change while it is flushed. */
@@ -174,10 +176,13 @@ BKT_NODISCARD int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err);
 
 /* ---- link_targets.c ---- */
 
-/** Before a flush: links that are to be stored, and whose targets another writer has deleted, are removed.
- *  The flush reports the targets.  A HEAD for each link to an object that wasn't made here, and one for the
- *  domain; none if no other writer exists (setting writers). */
-BKT_NODISCARD int bkt_edit_check_targets(struct bkt_domain *d, struct bkt_err *err);
+/** Before links are stored: those whose targets another writer has deleted are removed.  The next flush of
+ * all reports the targets.  A HEAD for each target that wasn't made here, and one for the domain; none if no
+ *  other writer exists (setting writers).
+ *  @param only_new  only links of new groups */
+BKT_NODISCARD int bkt_edit_check_targets(struct bkt_domain *d, bool only_new, struct bkt_err *err);
+/** Whether a group has hard links to objects that weren't made here. */
+bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o);
 /** Whether the store reports that the domain exists and the object doesn't; false if it reports neither. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
 
@@ -204,6 +209,8 @@ BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_i
 BKT_NODISCARD int bkt_replay(struct bkt_domain *d, struct bkt_change *c, json_t *stored, bool new_links,
                              struct bkt_err *err);
 
+/** Whether the flush of a change takes this link of the stored group away. */
+bool bkt_replay_takes_link(const struct bkt_change *c, const struct bkt_link *stored);
 /** The PUT of a change has failed, or its answer was lost: its entries may be stored. */
 void bkt_replay_tried(const struct bkt_change *c);
 

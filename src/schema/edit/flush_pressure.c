@@ -44,7 +44,8 @@ static bool is_spillable(struct bkt_domain *d, const struct bkt_change *c)
     if (is_held(c) || is_ordered(c) || has_kept(c))
         return false;
     if (c->is_new)
-        return !c->tried && strcmp(c->id.text, d->doc.root.text) != 0 && is_wanted(d, c);
+        return !c->tried && strcmp(c->id.text, d->doc.root.text) != 0 && is_wanted(d, c) &&
+               !bkt_edit_links_others(d, c->obj);
     return bkt_map_count(c->attrs) || c->comment || c->refs || c->uses || c->numbers;
 }
 

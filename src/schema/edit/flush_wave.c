@@ -341,11 +341,12 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             c->etag  = NULL;
             c->tried = true;
             bkt_extent_tried(c);
-            bkt_replay_tried(c);
             bkt_buf_fini(&c->obj->stored); /* another version is stored now */
             c->obj->contended |= r->rc == BKT_EPRECOND;
             bool lost = r->rc == BKT_EPRECOND ||
                         (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
+            if (!lost)
+                bkt_replay_tried(c);
             c->state  = lost ? BKT_PUT_LOST : BKT_PUT_WAITS;
             w->lost |= lost;
             if (!lost && rc == BKT_OK)
@@ -360,8 +361,8 @@ static void prune(struct bkt_map *deltas, struct bkt_map *olds, const struct bkt
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(deltas, &at);)
         if (!bkt_map_get(kept, at.key, at.n)) {
-            (void)bkt_map_del(deltas, at.key, at.n);
             free(bkt_map_del(olds, at.key, at.n));
+            (void)bkt_map_del(deltas, at.key, at.n); /* frees the key */
         }
 }
 

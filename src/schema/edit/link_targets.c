@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/num.h"
 #include "base/trace.h"
 #include "schema/edit/edit_impl.h"
 
@@ -24,7 +25,10 @@ bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
            bkt_store_head(d->store, bkt_buf_str(&key), NULL, NULL) == BKT_ENOENT;
 }
 
-/* A hard link to be stored, and the request for its target. */
+/* ---- new links whose targets other writers may have deleted ---- */
+
+#define WAVE 1024 /* requests at once */
+
 struct new_link {
     struct bkt_id group, target;
     char *name;
@@ -33,7 +37,7 @@ struct new_link {
 struct new_links {
     struct new_link *v;
     size_t n, cap;
-    struct bkt_reqs reqs;
+    struct bkt_map *targets; /* id -> nothing, or the address of this struct if it is deleted */
 };
 
 static void new_links_fini(struct new_links *x)
@@ -41,7 +45,7 @@ static void new_links_fini(struct new_links *x)
     for (size_t i = 0; i < x->n; i++)
         free(x->v[i].name);
     free(x->v);
-    bkt_reqs_fini(&x->reqs);
+    bkt_map_free(x->targets, NULL);
 }
 
 /* Such an object is left out: no other writer has it, or hardly any. */
@@ -51,6 +55,15 @@ static bool is_ours(struct bkt_domain *d, const struct bkt_id *id)
     return (c && c->is_new) || bkt_links_count_is_own(d->links, id);
 }
 
+bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o)
+{
+    const struct bkt_link *l;
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
+        if (!is_ours(d, &l->id))
+            return true;
+    return false;
+}
+
 static int add(struct bkt_domain *d, const struct bkt_id *group, const struct bkt_link *l,
                struct new_links *x)
 {
@@ -58,7 +71,7 @@ static int add(struct bkt_domain *d, const struct bkt_id *group, const struct bk
         return BKT_OK;
     BKT_PASS(bkt_list_room(&x->v, x->n, &x->cap, sizeof *x->v));
     x->v[x->n] = (struct new_link){*group, l->id, strdup(l->name)};
-    return x->v[x->n++].name ? BKT_OK : BKT_ENOMEM;
+    return x->v[x->n++].name ? bkt_map_set(&x->targets, l->id.text, BKT_ID_LEN, NULL, NULL) : BKT_ENOMEM;
 }
 
 static int collect(struct bkt_domain *d, const struct bkt_change *c, struct new_links *x)
@@ -71,44 +84,55 @@ static int collect(struct bkt_domain *d, const struct bkt_change *c, struct new_
     return BKT_OK;
 }
 
-static int look(struct bkt_domain *d, struct new_links *x)
+static int look(struct bkt_domain *d, struct new_links *x, const struct bkt_ids *ids, size_t from, size_t n)
 {
-    BKT_PASS(bkt_reqs_init(&x->reqs, x->n));
-    for (size_t i = 0; i < x->n; i++) {
-        x->reqs.v[i] = (struct bkt_req){.op = BKT_HEAD};
-        BKT_PASS(bkt_id_key(&x->v[i].target, &x->reqs.keys[i]));
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {.n = 0};
+    BKT_PASS(bkt_reqs_init(&reqs, n));
+    for (size_t i = 0; i < n; i++) {
+        reqs.v[i] = (struct bkt_req){.op = BKT_HEAD};
+        BKT_PASS(bkt_id_key(&ids->v[from + i], &reqs.keys[i]));
     }
-    bkt_reqs_run(d->store, &x->reqs);
+    bkt_reqs_run(d->store, &reqs);
+    for (size_t i = 0; i < n; i++)
+        if (reqs.v[i].rc == BKT_ENOENT)
+            BKT_PASS(bkt_map_set(&x->targets, ids->v[from + i].text, BKT_ID_LEN, x, NULL));
+    return BKT_OK;
+}
+
+static int look_at_all(struct bkt_domain *d, struct new_links *x)
+{
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids ids = {0};
+    BKT_PASS(bkt_ids_add_keys(&ids, x->targets));
+    for (size_t i = 0; i < ids.n; i += WAVE)
+        BKT_PASS(look(d, x, &ids, i, bkt_min_u64(ids.n - i, WAVE)));
     return BKT_OK;
 }
 
 static int drop(struct bkt_domain *d, const struct new_link *l, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    bool is_known = bkt_domain_path_of(d, &l->group, &path) == BKT_OK;
     BKT_PASS(bkt_edit_drop_link(d, &l->group, l->name, err));
     bkt_objects_drop(d->objects, &l->target, false);
     bkt_trace(BKT_TRACE_SCHEMA, "%s: link %s of %s: another writer has deleted %s", d->name, l->name,
-              is_known ? bkt_buf_str(&path) : l->group.text, l->target.text);
+              l->group.text, l->target.text);
     bkt_message_names_add(&d->edits->gone, l->target.text);
     return BKT_OK;
 }
 
-int bkt_edit_check_targets(struct bkt_domain *d, struct bkt_err *err)
+int bkt_edit_check_targets(struct bkt_domain *d, bool only_new, struct bkt_err *err)
 {
     BKT_CLEANUP(new_links_fini) struct new_links x = {.n = 0};
-    if (d->edits->fresh || strcmp(d->set.writers, "one") == 0)
+    if (d->edits->fresh || d->edits->doubt || strcmp(d->set.writers, "one") == 0)
         return BKT_OK;
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
         const struct bkt_change *c = at.value;
-        if (!c->removed && c->obj->kind == BKT_GROUP)
+        if (!c->removed && c->obj->kind == BKT_GROUP && (c->is_new || !only_new))
             BKT_PASS_MEM(err, collect(d, c, &x));
     }
     if (!x.n || !has_document(d))
         return BKT_OK;
-    BKT_PASS_MEM(err, look(d, &x));
+    BKT_PASS_MEM(err, look_at_all(d, &x));
     for (size_t i = 0; i < x.n; i++)
-        if (x.reqs.v[i].rc == BKT_ENOENT)
+        if (bkt_map_get(x.targets, x.v[i].target.text, BKT_ID_LEN))
             BKT_PASS(drop(d, &x.v[i], err));
     return BKT_OK;
 }

@@ -34,24 +34,31 @@ static bool says_same(const json_t *a, const json_t *b)
  * [R2] A removal concerns the entry that was there.  An entry of that name that another writer has made since
  *      stays.  It collides with an entry that was made again here. */
 
-static const struct bkt_old_entry *old_entry(const struct bkt_map *olds, const char *name)
+static struct bkt_old_entry *old_entry(const struct bkt_map *olds, const char *name)
 {
     return bkt_map_get(olds, name, strlen(name));
 }
 
-/* @param value  the entry to be stored; NULL: none */
-static bool is_theirs(const json_t *stored, const json_t *value, const struct bkt_old_entry *old)
+static bool was_made_since(const struct bkt_old_entry *old, double created)
 {
-    double t = stored && old ? bkt_json_seconds(stored, "created") : 0;
-    return t > 0 && t != old->created && t != old->tried &&
-           (!value || (t != bkt_json_seconds(value, "created") && !says_same(stored, value)));
+    return old && created > 0 && created != old->created && created != old->tried;
 }
 
-/* The delta meets another writer's entry.  An entry that was removed here comes back in memory. */
-static enum bkt_kept meet_theirs(struct bkt_change *c, enum bkt_delta delta)
+bool bkt_replay_takes_link(const struct bkt_change *c, const struct bkt_link *stored)
 {
-    c->reread |= delta == BKT_DELTA_REMOVE;
-    return delta == BKT_DELTA_REMOVE ? BKT_KEPT_NOT : BKT_KEPT_CLASH;
+    enum bkt_delta is = (enum bkt_delta)bkt_map_number(c->links, stored->name, strlen(stored->name));
+    return (is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE) &&
+           !was_made_since(old_entry(c->old_links, stored->name), stored->created);
+}
+
+/* @param value  the entry to be stored; NULL: none */
+static bool is_theirs(const json_t *stored, const json_t *value, struct bkt_old_entry *old)
+{
+    double t = stored && old ? bkt_json_seconds(stored, "created") : 0;
+    if (old && t > 0 && t == old->tried)
+        old->created = t; /* that PUT did store it: this is what is replaced now */
+    return was_made_since(old, t) &&
+           (!value || (t != bkt_json_seconds(value, "created") && !says_same(stored, value)));
 }
 
 void bkt_replay_tried(const struct bkt_change *c)
@@ -76,12 +83,12 @@ static bool numbers_attrs(const struct bkt_object *o) { return o->attr_track_ord
  * @param number  its number here; BKT_UNNUMBERED: no order is tracked
  * @param was     the entry that was removed here; NULL: none */
 static int apply(struct bkt_change *c, json_t *in, const char *name, enum bkt_delta delta, json_t *value,
-                 uint32_t number, const struct bkt_old_entry *was)
+                 uint32_t number, struct bkt_old_entry *was)
 {
     json_t *old = NULL;
     BKT_PASS(bkt_json_get_named(in, name, &old));
     if (is_theirs(old, value, was))
-        return (int)meet_theirs(c, delta);
+        return delta == BKT_DELTA_REMOVE ? BKT_KEPT_THEIRS : BKT_KEPT_CLASH;
     if (delta == BKT_DELTA_REMOVE) {
         c->same &= !old;
         return bkt_json_del_named(in, name);
@@ -178,13 +185,13 @@ static int find_taken(struct bkt_change *c, const json_t *stored, struct bkt_err
 
 /* The name may be in the other of the two lists of links. */
 static int replay_other(struct bkt_change *c, json_t *other, const char *name, enum bkt_delta delta,
-                        const struct bkt_old_entry *was)
+                        struct bkt_old_entry *was)
 {
     json_t *there = NULL;
     if (!other || bkt_json_get_named(other, name, &there) < 0 || !there)
         return BKT_KEPT_NOT;
     if (is_theirs(there, NULL, was))
-        return (int)meet_theirs(c, delta);
+        return delta == BKT_DELTA_REMOVE ? BKT_KEPT_THEIRS : BKT_KEPT_CLASH;
     if (delta == BKT_DELTA_ADD)
         return BKT_KEPT_CLASH;
     c->same = false;
@@ -219,7 +226,7 @@ static int replay_link(struct bkt_domain *d, struct bkt_change *c, const char *n
         BKT_PASS(link_waits(d, c, in, name, delta, value, &waits));
     if (waits)
         return BKT_KEPT_WAITS;
-    const struct bkt_old_entry *was = old_entry(c->old_links, name);
+    struct bkt_old_entry *was = old_entry(c->old_links, name);
     int rc = replay_other(c, json_object_get(stored, user ? "links" : "h5links"), name, delta, was);
     if (rc != BKT_OK)
         return rc;
@@ -245,13 +252,15 @@ static int compare_new(struct bkt_domain *d, struct bkt_change *c, const char *n
     const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, name);
     json_t *in = json_object_get(stored, "attributes"), *old = NULL;
     *fits = true;
-    if (!a || (enum bkt_delta)bkt_map_number(c->attrs, name, strlen(name)) != BKT_DELTA_ADD || !in)
+    enum bkt_delta is = (enum bkt_delta)bkt_map_number(c->attrs, name, strlen(name));
+    if (!a || (is != BKT_DELTA_ADD && is != BKT_DELTA_REPLACE) || !in)
         return BKT_OK;
     BKT_PASS(bkt_json_get_named(in, name, &old));
     if (!old)
         return BKT_OK;
     BKT_PASS(attr_value(d, a, true, &value, err));
-    *fits = says_same(old, value);
+    *fits =
+        is == BKT_DELTA_ADD ? says_same(old, value) : !is_theirs(old, value, old_entry(c->old_attrs, name));
     return BKT_OK;
 }
 
@@ -388,14 +397,21 @@ static int replay_attr(struct bkt_domain *d, struct bkt_change *c, const char *n
 typedef int replay_fn(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,
                       json_t *stored, struct bkt_err *err);
 
-static int replay_names(struct bkt_domain *d, struct bkt_change *c, struct bkt_map *deltas,
-                        struct bkt_map **kept, replay_fn *fn, json_t *stored, struct bkt_err *err)
+static int replay_names(struct bkt_domain *d, struct bkt_change *c, bool links, replay_fn *fn, json_t *stored,
+                        struct bkt_err *err)
 {
+    struct bkt_map *deltas = links ? c->links : c->attrs, *olds = links ? c->old_links : c->old_attrs;
+    struct bkt_map **kept = links ? &c->kept_links : &c->kept_attrs;
     bkt_map_clear(kept, NULL);
     for (struct bkt_map_at at = {0}; bkt_map_walk(deltas, &at);) {
         int rc = fn(d, c, at.key, (enum bkt_delta)(uintptr_t)at.value, stored, err);
-        if (rc > 0)
+        if (rc == BKT_KEPT_THEIRS) { /* there is nothing to be removed, and theirs comes back in memory */
+            c->reread = true;
+            free(bkt_map_del(olds, at.key, at.n));
+            (void)bkt_map_del(deltas, at.key, at.n);
+        } else if (rc > 0) {
             rc = bkt_map_set_number(kept, at.key, at.n, rc);
+        }
         if (rc < 0)
             return rc;
     }
@@ -532,12 +548,11 @@ static int replay_deltas(struct bkt_domain *d, struct bkt_change *c, json_t *sto
     if (c->obj->kind == BKT_GROUP && !new_links)
         BKT_PASS(find_taken(c, stored, err));
     if (c->obj->kind == BKT_GROUP)
-        BKT_PASS(replay_names(d, c, c->links, &c->kept_links, new_links ? replay_new_link : replay_link,
-                              stored, err));
+        BKT_PASS(replay_names(d, c, true, new_links ? replay_new_link : replay_link, stored, err));
     if (!new_links) {
         bkt_map_clear(&c->equal, NULL);
         BKT_PASS(hold_renamed(d, c, stored, err));
-        BKT_PASS(replay_names(d, c, c->attrs, &c->kept_attrs, replay_attr, stored, err));
+        BKT_PASS(replay_names(d, c, false, replay_attr, stored, err));
     }
     BKT_PASS(abridge_numbers(c, stored, &n));
     if (!new_links && c->extent && !c->extent->waits) {

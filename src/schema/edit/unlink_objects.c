@@ -227,12 +227,6 @@ static int spare_one(struct spare *s, const struct bkt_id *id)
     return bkt_ids_add(&s->stays, id);
 }
 
-static bool loses(const struct bkt_change *c, const char *name)
-{
-    enum bkt_delta is = c ? (enum bkt_delta)bkt_map_number(c->links, name, strlen(name)) : BKT_DELTA_NONE;
-    return is == BKT_DELTA_REMOVE || is == BKT_DELTA_REPLACE;
-}
-
 /* Links that are known here already, since their group was read again after the object was removed. */
 static int spare_counted(struct spare *s)
 {
@@ -250,7 +244,7 @@ static int spare_members(struct spare *s, const struct bkt_object *o)
     const struct bkt_change *c = bkt_map_get(s->d->edits->changes, o->id.text, BKT_ID_LEN);
     const struct bkt_link *l;
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
-        if (!loses(c, l->name))
+        if (!c || !bkt_replay_takes_link(c, l))
             BKT_PASS(spare_one(s, &l->id));
     return BKT_OK;
 }

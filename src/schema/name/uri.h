@@ -57,7 +57,6 @@ bool              bkt_name_has_scheme(const char *name);
 /** Whether a path in a bucket is db or below it.  That folder holds the objects of all domains, and no tool
  *  looks for domains there. */
 bool bkt_name_is_reserved(const char *path);
-#define BKT_NAME_RESERVED                                                                                    \
-    "%s: the folder db of a bucket holds the objects of all domains; choose another name"
+#define BKT_NAME_RESERVED "%s: the folder db of a bucket holds the objects of all domains"
 /** Whether it begins with any scheme: "://" comes before the first slash. */
 bool bkt_name_is_uri(const char *name);

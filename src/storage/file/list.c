@@ -95,6 +95,13 @@ static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_
     return BKT_OK;
 }
 
+/* A link to a file hides nothing.  Nor is anything read through the link, but what it leads to. */
+static bool hides_keys(int at, const char *name, const struct stat *link)
+{
+    struct stat sb;
+    return S_ISLNK(link->st_mode) && (fstatat(at, name, &sb, 0) < 0 ? errno != ENOENT : S_ISDIR(sb.st_mode));
+}
+
 static int visit_file(const struct walk *w, int at, const char *name, const char *path)
 {
     struct stat sb;
@@ -108,7 +115,7 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
                            (uint64_t)sb.st_size,
                            (double)sb.st_mtim.tv_sec + (double)sb.st_mtim.tv_nsec / 1e9,
                            etag,
-                           S_ISLNK(sb.st_mode)};
+                           hides_keys(at, name, &sb)};
     return w->each(&e, w->arg);
 }
 

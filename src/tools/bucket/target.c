@@ -33,7 +33,8 @@ static int look_there(const struct bkt_tool *t, struct bkt_copy_target *target, 
     struct bkt_doc *doc = &target->in_the_way;
     BKT_CLEANUP(bkt_freep) char *name = bkt_bucket_place_name(p->store, p->path);
     BKT_NEED(err, name);
-    BKT_FAIL_IF(err, bkt_name_is_reserved(p->path), BKT_EINVAL, BKT_NAME_RESERVED, name);
+    BKT_FAIL_IF(err, bkt_name_is_reserved(p->path), BKT_EINVAL, BKT_NAME_RESERVED "; choose another name",
+                name);
     BKT_FAIL_IF(err, !*p->path, BKT_EINVAL, "%s names a bucket; a domain's path must follow", name);
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
     if (doc->what == BKT_IS_ABSENT)

@@ -64,7 +64,8 @@ static int touch(const struct bkt_tool *t, const struct bkt_bucket_place *p, boo
 {
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc = {0};
     *made = false;
-    BKT_FAIL_IF(err, bkt_name_is_reserved(p->path), BKT_EINVAL, BKT_NAME_RESERVED, p->path);
+    BKT_FAIL_IF(err, bkt_name_is_reserved(p->path), BKT_EINVAL, BKT_NAME_RESERVED "; choose another name",
+                p->path);
     BKT_FAIL_IF(
         err, !*p->path, BKT_EINVAL,
         "a whole bucket is not a folder: make it with its owner's tools (`aws s3 mb s3://NAME`); "

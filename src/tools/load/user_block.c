@@ -1,5 +1,11 @@
 #include "tools/load/user_block.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files.h"
 #include "tools/source/hdf5_glue.h"
 #include "tools/source/hdf5_source.h"
 #include "vol/core/vol.h"
@@ -8,9 +14,20 @@
 
 void user_block_fini(struct user_block *u) { bkt_buf_fini(&u->bytes); }
 
-/* HDF5 doesn't read these bytes, so they come from the file's store; a folder is one, too. */
-static int read_file(const char *name, const struct bkt_settings *set, struct user_block *out,
-                     struct bkt_err *err)
+/* By its name: as a store, its folder would have to be readable as well. */
+static int read_local(const char *name, struct user_block *out, struct bkt_err *err)
+{
+    BKT_PASS_MEM(err, bkt_buf_resize(&out->bytes, (size_t)out->size));
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    BKT_FAIL_IF(err, fd < 0, BKT_EIO, "%s: %s", name, strerrordesc_np(errno));
+    bool ok = bkt_read_at(fd, out->bytes.ptr, out->bytes.len, 0);
+    (void)close(fd);
+    BKT_FAIL_IF(err, !ok, BKT_EIO, "%s: its user block can't be read", name);
+    return BKT_OK;
+}
+
+static int read_remote(const char *name, const struct bkt_settings *set, struct user_block *out,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_store_closep) struct bkt_store *st = NULL;
     BKT_CLEANUP(bkt_freep) char *uri = source_uri(name), *key = NULL;
@@ -18,6 +35,14 @@ static int read_file(const char *name, const struct bkt_settings *set, struct us
     BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
     BKT_TRY(err, bkt_store_get(st, key, 0, out->size, &out->bytes, err), "%s: its user block can't be read",
             name);
+    return BKT_OK;
+}
+
+/* HDF5 doesn't read these bytes. */
+static int read_file(const char *name, const struct bkt_settings *set, struct user_block *out,
+                     struct bkt_err *err)
+{
+    BKT_PASS(vfd_takes(name) ? read_remote(name, set, out, err) : read_local(name, out, err));
     bkt_buf_cut(&out->bytes, bkt_userblock_used(out->bytes.ptr, out->bytes.len));
     return BKT_OK;
 }

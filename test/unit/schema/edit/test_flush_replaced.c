@@ -129,11 +129,157 @@ static void moved_onto_a_replaced_name(void)
     close_all(d, e, f);
 }
 
+/* The same for attributes. */
+static void renamed_onto_a_replaced_name(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
+    set_attr(d, &b, "m", 7, ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_refresh(e, &b, err));
+    OK(bkt_edit_attr_delete(d, &b, "v", err));
+    set_attr(d, &b, "v", 2, ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_edit_attr_delete(e, &b, "v", err));
+    OK(bkt_edit_attr_rename(e, &b, "m", "v", err));
+    FAILS(BKT_EEXIST, "attribute v of /b", bkt_domain_flush(e, err));
+    (void)fresh_look(&b, &f);
+    CHECK(attr_value(get(f, &b), "v") == 2 && attr_value(get(f, &b), "m") == 7, "stored by its old name");
+    close_all(d, e, f);
+}
+
+/* A link that is moved to another group, onto a name that the other writer has replaced or hasn't. */
+static void moved_between_groups_onto_a_name(void)
+{
+    for (int replaced = 0; replaced < 2; replaced++) {
+        struct bkt_id a, b, ds, m;
+        struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
+        m = add_dset(d, 5);
+        link_it(d, &a, "m", &m);
+        OK(bkt_domain_flush(d, err));
+        OK(bkt_domain_refresh(e, &a, err));
+        if (replaced) {
+            unlink_it(d, &b, "n");
+            link_it(d, &b, "n", &a);
+            OK(bkt_domain_flush(d, err));
+        }
+        unlink_it(e, &b, "n");
+        link_it(e, &b, "n", &m);
+        unlink_it(e, &a, "m");
+        if (replaced)
+            FAILS(BKT_EEXIST, "/b/n", bkt_domain_flush(e, err));
+        else
+            OK(bkt_domain_flush(e, err));
+        (void)fresh_look(&b, &f);
+        CHECK(strcmp(target(f, &b, "n"), replaced ? a.text : m.text) == 0, "%d: the name", replaced);
+        CHECK(strcmp(target(f, &a, "m"), replaced ? m.text : "") == 0, "%d: in reach by one name", replaced);
+        CHECK(bkt_domain_is_dirty(e) == (replaced == 1), "%d: what is stored is forgotten", replaced);
+        close_all(d, e, f);
+    }
+}
+
+/* One writer removes two links, the other has put the second one's object in the place of the first one's. */
+static void a_spared_link_keeps_its_object(void)
+{
+    struct bkt_id a, b, ds, t, u;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+    t = add_dset(d, 3);
+    u = add_dset(d, 4);
+    link_it(d, &b, "x", &t);
+    link_it(d, &b, "y", &u);
+    OK(bkt_domain_flush(d, err));
+    e = open_other(name);
+    (void)get(e, &b);
+    let_go();
+    unlink_it(d, &b, "x");
+    link_it(d, &b, "x", &u);
+    unlink_it(d, &b, "y");
+    unlink_it(e, &b, "x");
+    unlink_it(e, &b, "y");
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_flush(e, err));
+    (void)fresh_look(&b, &f);
+    const char *to = target(f, &b, "x");
+    CHECK(strcmp(to, u.text) == 0 && is_in_store(f, &u), "the link leads to its object");
+    close_all(d, e, f);
+}
+
+/* A removal met another writer's attribute in a refresh: from then on that attribute is seen and changed. */
+static void a_refresh_ends_a_removal(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
+    OK(bkt_edit_attr_delete(e, &b, "v", err));
+    OK(bkt_edit_attr_delete(d, &b, "v", err));
+    set_attr(d, &b, "v", 2, ATTR_CREATE);
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_refresh(e, &b, err));
+    CHECK(attr_value(get(e, &b), "v") == 2, "theirs is seen");
+    set_attr(e, &b, "v", 9, ATTR_REPLACE);
+    OK(bkt_domain_flush(e, err));
+    (void)fresh_look(&b, &f);
+    CHECK(attr_value(get(f, &b), "v") == 9, "and written: %d", (int)attr_value(get(f, &b), "v"));
+    close_all(d, e, f);
+}
+
+/* One entry clashes and stays; others of the same object, which were replaced as well, are forgotten. */
+static void what_is_stored_is_forgotten_beside_a_clash(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
+    for (int i = 0; i < 20; i++) {
+        char n[16];
+        (void)snprintf(n, sizeof n, "w%d", i);
+        set_attr(d, &b, n, i, ATTR_CREATE);
+        link_it(d, &b, n, &ds);
+    }
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_refresh(e, &b, err));
+    replace(d, &b, &a, 2);
+    OK(bkt_domain_flush(d, err));
+    struct bkt_id mine = add_dset(e, 6);
+    replace(e, &b, &mine, 3);
+    for (int i = 0; i < 20; i++) {
+        char n[16];
+        (void)snprintf(n, sizeof n, "w%d", i);
+        OK(bkt_edit_attr_delete(e, &b, n, err));
+        set_attr(e, &b, n, 100 + i, ATTR_CREATE);
+        unlink_it(e, &b, n);
+        link_it(e, &b, n, &a);
+    }
+    FAILS(BKT_EEXIST, "/b/n", bkt_domain_flush(e, err));
+    (void)fresh_look(&b, &f);
+    CHECK(attr_value(get(f, &b), "w7") == 107 && strcmp(target(f, &b, "w7"), a.text) == 0, "stored");
+    unlink_it(e, &b, "n");
+    OK(bkt_edit_attr_delete(e, &b, "v", err));
+    OK(bkt_domain_flush(e, err));
+    CHECK(!bkt_domain_is_dirty(e), "given up");
+    close_all(d, e, f);
+}
+
+/* The answer of a PUT is lost; what it stored is removed for good. */
+static void a_lost_answer_is_removed(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *f;
+    const struct bkt_fault lost = {.op = BKT_PUT, .times = 1, .code = BKT_ETIME, .carry_out = true};
+    with_faults(d, &lost, 1);
+    link_it(d, &b, "new", &ds);
+    FAILS(BKT_ETIME, "", bkt_domain_flush(d, err));
+    unlink_it(d, &b, "new");
+    link_it(d, &b, "new", &a);
+    unlink_it(d, &b, "new");
+    OK(bkt_domain_flush(d, err));
+    (void)fresh_look(&b, &f);
+    CHECK(!*target(f, &b, "new") && !*target(d, &b, "new"), "gone");
+    close_all(d, NULL, f);
+}
+
 /* ---- links to objects that the other writer has deleted ---- */
 
 enum how { WITHIN_A_GROUP, TO_ANOTHER_GROUP, TO_A_NEW_GROUP, ONE_MORE_LINK, HOWS };
 
-static void no_link_leads_to_a_deleted_object(void)
+static void no_link_leads_to_a_deleted_object(bool early)
 {
     for (enum how how = 0; how < HOWS; how++) {
         struct bkt_id      a, b, ds, x, group;
@@ -154,6 +300,8 @@ static void no_link_leads_to_a_deleted_object(void)
         unlink_it(d, &b, "x");
         OK(bkt_domain_flush(d, err));
         CHECK(!is_in_store(d, &x), "deleted");
+        if (early)
+            OK(bkt_domain_flush_new(e, err)); /* as beside chunks */
         FAILS(BKT_ENOENT, x.text, bkt_domain_flush(e, err));
         OK(bkt_domain_flush(e, err));
         CHECK(!bkt_domain_is_dirty(e) && !*target(e, &group, "there"), "%d: the link is dropped", how);
@@ -194,7 +342,14 @@ int main(void)
     a_removal_leaves_a_replacement();
     a_lost_answer_is_not_a_rival();
     moved_onto_a_replaced_name();
-    no_link_leads_to_a_deleted_object();
+    renamed_onto_a_replaced_name();
+    moved_between_groups_onto_a_name();
+    a_spared_link_keeps_its_object();
+    a_refresh_ends_a_removal();
+    what_is_stored_is_forgotten_beside_a_clash();
+    a_lost_answer_is_removed();
+    no_link_leads_to_a_deleted_object(false);
+    no_link_leads_to_a_deleted_object(true);
     targets_are_asked_for_only_when_needed();
     domains_end();
     return failures ? 1 : 0;
