@@ -310,6 +310,9 @@ int main(int argc, char **argv)
     repo_name = argv[1];
     plain = strcmp(argv[2], "plain") == 0;
     bool local = !strstr(repo_name, "://");
+    char own[200]; /* the same program over http and over https may run beside this one */
+    if (!local && argc == 3 && snprintf(own, sizeof own, "%s-%d", argv[1], (int)getpid()) > 0)
+        repo_name = own;
     fapl = TRY(H5Pcreate(H5P_FILE_ACCESS));
     TRY(H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST));
     if (!plain)
