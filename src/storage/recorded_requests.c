@@ -16,7 +16,7 @@
 #include "storage/store_impl.h"
 
 /* Bytes: bodies above this total aren't recorded, and each process reads them itself. */
-#define TAPE_MAX (256u << 20)
+#define RECORDING_MAX (256u << 20)
 
 struct entry {
     struct entry *next; /* of the same name */
@@ -33,7 +33,7 @@ struct entry {
     size_t text_len;
 };
 
-struct bkt_tape {
+struct bkt_recording {
     bool every_thread;
     pthread_t owner;
     pthread_mutex_t lock; /* guards everything below */
@@ -45,16 +45,16 @@ struct bkt_tape {
     size_t n;
 };
 
-atomic_bool bkt_tape_on;
+atomic_bool bkt_recording_on;
 static struct {
     pthread_mutex_t lock;
-    struct bkt_tape *tape;
+    struct bkt_recording *recording;
     bool playing;
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-struct bkt_tape *bkt_tape_new(bool every_thread)
+struct bkt_recording *bkt_recording_new(bool every_thread)
 {
-    struct bkt_tape *t = calloc(1, sizeof *t);
+    struct bkt_recording *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     (void)pthread_mutex_init(&t->lock, NULL);
@@ -62,13 +62,13 @@ struct bkt_tape *bkt_tape_new(bool every_thread)
     t->every_thread = every_thread;
     t->owner = pthread_self();
     if (!(t->entries = bkt_map_new())) {
-        bkt_tape_free(t);
+        bkt_recording_free(t);
         return NULL;
     }
     return t;
 }
 
-void bkt_tape_free(struct bkt_tape *t)
+void bkt_recording_free(struct bkt_recording *t)
 {
     if (!t)
         return;
@@ -80,24 +80,24 @@ void bkt_tape_free(struct bkt_tape *t)
     free(t);
 }
 
-static void set_now(struct bkt_tape *t, bool playing)
+static void set_now(struct bkt_recording *t, bool playing)
 {
     BKT_HOLD(&now.lock);
-    now.tape = t;
+    now.recording = t;
     now.playing = playing;
-    atomic_store(&bkt_tape_on, t != NULL);
+    atomic_store(&bkt_recording_on, t != NULL);
 }
 
-void bkt_tape_record(struct bkt_tape *t)
+void bkt_recording_record(struct bkt_recording *t)
 {
     set_now(t, false);
 }
-void bkt_tape_play(struct bkt_tape *t)
+void bkt_recording_play(struct bkt_recording *t)
 {
     set_now(t, true);
 }
 
-void bkt_tape_stop(struct bkt_tape *t)
+void bkt_recording_stop(struct bkt_recording *t)
 {
     set_now(NULL, false);
     BKT_HOLD(&t->lock);
@@ -105,14 +105,14 @@ void bkt_tape_stop(struct bkt_tape *t)
         (void)pthread_cond_wait(&t->idle, &t->lock);
 }
 
-/* The tape that the calling thread's request belongs to, locked; NULL: none. */
-static struct bkt_tape *tape_of(bool *playing)
+/* The recording that the calling thread's request belongs to, locked; NULL: none. */
+static struct bkt_recording *recording_of(bool *playing)
 {
     *playing = false;
-    if (!bkt_tape_is_on())
+    if (!bkt_recording_is_on())
         return NULL;
     (void)pthread_mutex_lock(&now.lock);
-    struct bkt_tape *t = now.tape;
+    struct bkt_recording *t = now.recording;
     *playing = now.playing;
     if (t && !t->every_thread && !pthread_equal(t->owner, pthread_self()))
         t = NULL;
@@ -163,17 +163,18 @@ static int add_entry(struct bkt_buf *b, const struct bkt_buf *name, uint64_t dig
 }
 
 /* The lock is held.  An entry that can't be kept is asked for by each process. */
-static void keep(struct bkt_tape *t, const struct bkt_buf *name, uint64_t digest, const struct bkt_req *r,
-                 const void *body, size_t len)
+static void keep(struct bkt_recording *t, const struct bkt_buf *name, uint64_t digest,
+                 const struct bkt_req *r, const void *body, size_t len)
 {
     size_t was = t->bytes.len;
-    if (len > TAPE_MAX - bkt_min_u64(TAPE_MAX, was) || add_entry(&t->bytes, name, digest, r, body, len) < 0)
+    if (len > RECORDING_MAX - bkt_min_u64(RECORDING_MAX, was) ||
+        add_entry(&t->bytes, name, digest, r, body, len) < 0)
         bkt_buf_cut(&t->bytes, was);
 }
 
-/* A request or list of the tape has ended.  Its entry is kept, unless @p name is empty. */
-static void end(struct bkt_tape *t, const struct bkt_buf *name, const struct bkt_req *r, const void *body,
-                size_t len)
+/* A request or list of the recording has ended.  Its entry is kept, unless @p name is empty. */
+static void end(struct bkt_recording *t, const struct bkt_buf *name, const struct bkt_req *r,
+                const void *body, size_t len)
 {
     uint64_t digest = name->len ? digest_of(r) : 0;
     BKT_HOLD(&t->lock);
@@ -183,32 +184,32 @@ static void end(struct bkt_tape *t, const struct bkt_buf *name, const struct bkt
         (void)pthread_cond_broadcast(&t->idle);
 }
 
-void bkt_tape_end(struct bkt_store *st, struct bkt_req *req)
+void bkt_recording_end(struct bkt_store *st, struct bkt_req *req)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    struct bkt_tape *t = req->tape;
+    struct bkt_recording *t = req->recording;
     const void *body = req->dst ? req->dst : req->body.ptr;
     size_t len = req->op != BKT_GET || req->rc < 0 ? 0 : req->dst ? (size_t)req->n : req->body.len;
-    req->tape = NULL;
+    req->recording = NULL;
     if (req->rc != BKT_ECANCEL && name_of(st, req, &name) < 0)
         bkt_buf_clear(&name);
     end(t, &name, req, body, len);
 }
 
-void bkt_tape_add(struct bkt_tape *t, const struct bkt_buf *outcomes)
+void bkt_recording_add(struct bkt_recording *t, const struct bkt_buf *outcomes)
 {
     BKT_HOLD(&t->lock);
-    if (outcomes->len > TAPE_MAX - bkt_min_u64(TAPE_MAX, t->bytes.len) ||
+    if (outcomes->len > RECORDING_MAX - bkt_min_u64(RECORDING_MAX, t->bytes.len) ||
         bkt_buf_add(&t->bytes, outcomes->ptr, outcomes->len) < 0)
         bkt_trace(BKT_TRACE_STORE, "%zu bytes of outcomes are left out", outcomes->len);
 }
 
-int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out)
+int bkt_recording_emit(const struct bkt_recording *t, struct bkt_buf *out)
 {
     return t->bytes.len ? bkt_buf_add(out, t->bytes.ptr, t->bytes.len) : BKT_OK;
 }
 
-/* ---- reading a tape ---- */
+/* ---- reading a recording ---- */
 
 static const void *read_entry(struct bkt_rd *r, struct entry *e, size_t *name_len)
 {
@@ -252,7 +253,7 @@ static size_t count(const struct bkt_buf *b)
     return r.ok ? n : SIZE_MAX;
 }
 
-int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *err)
+int bkt_recording_parse(struct bkt_recording *t, const struct bkt_buf *b, struct bkt_err *err)
 {
     size_t n = b->len ? count(b) : 0, name_len;
     BKT_FAIL_IF(err, n == SIZE_MAX, BKT_EFORMAT,
@@ -296,7 +297,7 @@ static bool give(struct bkt_req *req, struct entry *e)
 }
 
 /* The entry for a request; NULL: none. */
-static struct entry *find(struct bkt_tape *t, const struct bkt_buf *name, uint64_t digest)
+static struct entry *find(struct bkt_recording *t, const struct bkt_buf *name, uint64_t digest)
 {
     struct entry *e = bkt_map_get(t->entries, name->ptr, name->len);
     while (e && (e->used || e->digest != digest))
@@ -304,7 +305,7 @@ static struct entry *find(struct bkt_tape *t, const struct bkt_buf *name, uint64
     return e;
 }
 
-static bool play(struct bkt_tape *t, struct bkt_store *st, struct bkt_req *req)
+static bool play(struct bkt_recording *t, struct bkt_store *st, struct bkt_req *req)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     if (name_of(st, req, &name) < 0)
@@ -322,16 +323,16 @@ static bool play(struct bkt_tape *t, struct bkt_store *st, struct bkt_req *req)
     return true;
 }
 
-bool bkt_tape_begin(struct bkt_store *st, struct bkt_req *req)
+bool bkt_recording_begin(struct bkt_store *st, struct bkt_req *req)
 {
     bool playing, ended = false;
-    struct bkt_tape *t = tape_of(&playing);
+    struct bkt_recording *t = recording_of(&playing);
     if (!t)
         return false;
     if (playing) {
         ended = play(t, st, req);
     } else if (!req->sink && !st->ops->decorator) {
-        req->tape = t;
+        req->recording = t;
         t->under_way++;
     }
     (void)pthread_mutex_unlock(&t->lock);
@@ -364,20 +365,20 @@ static int play_list(const struct entry *e, bkt_list_each_fn *each, void *arg, s
     return e->rc;
 }
 
-bool bkt_tape_list_begin(struct bkt_tape_list *l, struct bkt_store *st, const char *what,
-                         bkt_list_each_fn *each, void *arg, int *rc, struct bkt_err *err)
+bool bkt_recording_list_begin(struct bkt_recording_list *l, struct bkt_store *st, const char *what,
+                              bkt_list_each_fn *each, void *arg, int *rc, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     bool playing;
     struct entry *e = NULL;
-    struct bkt_tape *t = tape_of(&playing);
-    *l = (struct bkt_tape_list){.each = each, .arg = arg};
+    struct bkt_recording *t = recording_of(&playing);
+    *l = (struct bkt_recording_list){.each = each, .arg = arg};
     if (!t)
         return false;
     if (playing && list_name(st, what, &name) == BKT_OK && (e = find(t, &name, 0)))
         e->used = true;
     if (!playing && !st->ops->decorator) {
-        l->tape = t;
+        l->recording = t;
         t->under_way++;
     }
     (void)pthread_mutex_unlock(&t->lock);
@@ -386,9 +387,9 @@ bool bkt_tape_list_begin(struct bkt_tape_list *l, struct bkt_store *st, const ch
     return e != NULL;
 }
 
-int bkt_tape_list_each(const struct bkt_listed *entry, void *list)
+int bkt_recording_list_each(const struct bkt_listed *entry, void *list)
 {
-    struct bkt_tape_list *l = list;
+    struct bkt_recording_list *l = list;
     uint64_t mtime;
     memcpy(&mtime, &entry->mtime, sizeof mtime);
     const char *etag = entry->etag ? entry->etag : "";
@@ -400,13 +401,13 @@ int bkt_tape_list_each(const struct bkt_listed *entry, void *list)
     return l->each(entry, l->arg);
 }
 
-void bkt_tape_list_end(struct bkt_tape_list *l, struct bkt_store *st, const char *what, int rc,
-                       const struct bkt_err *err)
+void bkt_recording_list_end(struct bkt_recording_list *l, struct bkt_store *st, const char *what, int rc,
+                            const struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     struct bkt_req r = {.rc = rc, .err = (struct bkt_err *)(uintptr_t)err};
     if (!l->failed && list_name(st, what, &name) < 0)
         bkt_buf_clear(&name);
-    end(l->tape, &name, &r, l->entries.ptr, l->entries.len);
+    end(l->recording, &name, &r, l->entries.ptr, l->entries.len);
     bkt_buf_fini(&l->entries);
 }

@@ -1,11 +1,11 @@
-/* One process sends requests, and others get the outcomes: a tape of requests with their results.
+/* One process sends requests, and others get the outcomes: a recording of requests with their results.
  *
- * Processes that act together (base/comm.h) all run the same code.  The first runs it while a tape records
- * its requests.  The tape goes to the others, which run the code while the tape plays: a request that is on
- * the tape ends at once with the recorded outcome.  Requests are found by store, operation, key, range and
+ * Processes that act together (base/comm.h) all run the same code.  The first one runs it while its requests
+ * are recorded.  The recording goes to the others, which run the code while it is played: a request that is
+ * in it ends at once with the recorded outcome.  Requests are found by store, operation, key, range and
  * condition; equal ones are used in the order of recording.
  *
- * A request that isn't on the tape is sent.  So a process whose state differs stays correct: it costs
+ * A request that isn't in the recording is sent.  So a process whose state differs stays correct: it costs
  * requests.  For the same reason a PUT of other bytes than the recorded PUT of its key ends as BKT_EPRECOND,
  * as if another writer had been first: the object is read again, and what is stored already needs no PUT. */
 #pragma once
@@ -16,53 +16,55 @@
 #include "base/bytes.h"
 #include "storage/store.h"
 
-struct bkt_tape;
+struct bkt_recording;
 
-/** An empty tape.  @p every_thread: requests of other threads count, too; else only those of the calling
+/** An empty recording.  @p every_thread: requests of other threads count, too; else only those of the calling
  * thread. NULL: out of memory. */
-struct bkt_tape *bkt_tape_new(bool every_thread);
-void bkt_tape_free(struct bkt_tape *t);
+struct bkt_recording *bkt_recording_new(bool every_thread);
+void bkt_recording_free(struct bkt_recording *t);
 
-/** One tape at a time records or plays in a process.  The calls are made by one thread (HDF5's lock). */
-void bkt_tape_record(struct bkt_tape *t);
-void bkt_tape_play(struct bkt_tape *t);
-/** End either.  After recording, wait for requests under way that the tape is to have. */
-void bkt_tape_stop(struct bkt_tape *t);
-/** A tape records or plays; written by recorded_requests.c only.  Without a tape, a request reads
+/** One recording at a time is made or played in a process.  The calls are made by one thread (HDF5's lock).
+ */
+void bkt_recording_record(struct bkt_recording *t);
+void bkt_recording_play(struct bkt_recording *t);
+/** End either.  After recording, wait for requests under way that belong to it. */
+void bkt_recording_stop(struct bkt_recording *t);
+/** A recording is made or played; written by recorded_requests.c only.  Without a recording, a request reads
  *  only this and takes no lock.  A lock that some thread holds at fork() would stay locked in the child. */
-extern atomic_bool bkt_tape_on;
-static inline bool bkt_tape_is_on(void)
+extern atomic_bool bkt_recording_on;
+static inline bool bkt_recording_is_on(void)
 {
-    return atomic_load(&bkt_tape_on);
+    return atomic_load(&bkt_recording_on);
 }
 
 /** Append the recorded requests and their outcomes.  BKT_ENOMEM. */
-BKT_NODISCARD int bkt_tape_emit(const struct bkt_tape *t, struct bkt_buf *out);
-/** Add the outcomes of other processes' requests to a tape that records.  Without memory
+BKT_NODISCARD int bkt_recording_emit(const struct bkt_recording *t, struct bkt_buf *out);
+/** Add the outcomes of other processes' requests to a recording that is being made.  Without memory
  * they are left out. */
-void bkt_tape_add(struct bkt_tape *t, const struct bkt_buf *outcomes);
+void bkt_recording_add(struct bkt_recording *t, const struct bkt_buf *outcomes);
 /** Add recorded requests.  @p b from another process of the program; BKT_EFORMAT. */
-BKT_NODISCARD int bkt_tape_parse(struct bkt_tape *t, const struct bkt_buf *b, struct bkt_err *err);
+BKT_NODISCARD int bkt_recording_parse(struct bkt_recording *t, const struct bkt_buf *b, struct bkt_err *err);
 
 /* ---- for storage/store.c and store_wait.c ---- */
 
-/** A request begins while bkt_tape_is_on().  True: it has ended with a recorded outcome, which the caller
- * delivers. */
-bool bkt_tape_begin(struct bkt_store *st, struct bkt_req *req);
-/** A request of bkt_req.tape ends. */
-void bkt_tape_end(struct bkt_store *st, struct bkt_req *req);
+/** A request begins while bkt_recording_is_on().  True: it has ended with a recorded outcome, which the
+ * caller delivers. */
+bool bkt_recording_begin(struct bkt_store *st, struct bkt_req *req);
+/** A request of bkt_req.recording ends. */
+void bkt_recording_end(struct bkt_store *st, struct bkt_req *req);
 
-/** A list while a tape records: @p each of the caller, and what it gets, for the tape. */
-struct bkt_tape_list {
-    struct bkt_tape *tape; /* NULL: no tape records */
+/** A list while requests are recorded: @p each of the caller, and what it gets, for the recording. */
+struct bkt_recording_list {
+    struct bkt_recording *recording; /* NULL: no request is recorded */
     struct bkt_buf entries;
     bkt_list_each_fn *each;
     void *arg;
     bool failed;
 };
-/** A list begins.  True: it is on the tape; @p rc is its result, and @p each was called for its entries. */
-bool bkt_tape_list_begin(struct bkt_tape_list *l, struct bkt_store *st, const char *what,
-                         bkt_list_each_fn *each, void *arg, int *rc, struct bkt_err *err);
-int bkt_tape_list_each(const struct bkt_listed *entry, void *list); /* instead of the caller's each */
-void bkt_tape_list_end(struct bkt_tape_list *l, struct bkt_store *st, const char *what, int rc,
-                       const struct bkt_err *err);
+/** A list begins.  True: it is in the recording; @p rc is its result, and @p each was called for its entries.
+ */
+bool bkt_recording_list_begin(struct bkt_recording_list *l, struct bkt_store *st, const char *what,
+                              bkt_list_each_fn *each, void *arg, int *rc, struct bkt_err *err);
+int bkt_recording_list_each(const struct bkt_listed *entry, void *list); /* instead of the caller's each */
+void bkt_recording_list_end(struct bkt_recording_list *l, struct bkt_store *st, const char *what, int rc,
+                            const struct bkt_err *err);

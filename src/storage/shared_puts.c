@@ -1,7 +1,8 @@
 /* For each batch, the first process announces it, sends the others their requests, and gets their outcomes:
  *   length of the key, key; length of each condition, condition (0: none); length of the bytes, bytes
- * An outcome is an entry of a tape, which the first process plays for the requests that it gave away.  If it
- * lacks an outcome, it sends the request itself: a PUT that was stored already is recognised by its bytes. */
+ * An outcome is an entry of a recording, which the first process plays for the requests that it gave away. If
+ * it lacks an outcome, it sends the request itself: a PUT that was stored already is recognised by its bytes.
+ */
 #include "storage/shared_puts.h"
 
 #include <pthread.h>
@@ -17,50 +18,50 @@
 
 enum { NO_MORE, A_BATCH };
 
-struct bkt_spread {
+struct bkt_shared_puts {
     struct bkt_comm *comm;
     struct bkt_store *store;
-    struct bkt_tape *tape;
+    struct bkt_recording *recording;
     pthread_t thread;        /* which may send messages */
     size_t *send_n, *recv_n; /* bytes for and from each process */
 };
 
-struct bkt_spread *bkt_spread_new(struct bkt_comm *c, struct bkt_store *st)
+struct bkt_shared_puts *bkt_shared_puts_new(struct bkt_comm *c, struct bkt_store *st)
 {
-    struct bkt_spread *s = calloc(1, sizeof *s);
+    struct bkt_shared_puts *s = calloc(1, sizeof *s);
     size_t *n = calloc(2u * (size_t)c->size, sizeof *n);
     if (!s || !n) {
         free(s);
         free(n);
         return NULL;
     }
-    *s = (struct bkt_spread){
+    *s = (struct bkt_shared_puts){
         .comm = c, .store = st, .thread = pthread_self(), .send_n = n, .recv_n = n + c->size};
     return s;
 }
 
-void bkt_spread_free(struct bkt_spread *s)
+void bkt_shared_puts_free(struct bkt_shared_puts *s)
 {
     if (s)
         free(s->send_n);
     free(s);
 }
 
-void bkt_spread_begin(struct bkt_spread *s, struct bkt_tape *tape)
+void bkt_shared_puts_begin(struct bkt_shared_puts *s, struct bkt_recording *recording)
 {
-    s->tape = tape;
-    s->store->spread = s;
+    s->recording = recording;
+    s->store->shared_puts = s;
 }
 
-int bkt_spread_end(struct bkt_spread *s, struct bkt_err *err)
+int bkt_shared_puts_end(struct bkt_shared_puts *s, struct bkt_err *err)
 {
     uint64_t what = NO_MORE;
-    s->store->spread = NULL;
+    s->store->shared_puts = NULL;
     return bkt_comm_bcast(s->comm, &what, sizeof what, err);
 }
 
 /* Exchange messages.  @p send: of s->send_n bytes for each process */
-static int exchange(struct bkt_spread *s, const struct bkt_buf *send, struct bkt_buf *recv,
+static int exchange(struct bkt_shared_puts *s, const struct bkt_buf *send, struct bkt_buf *recv,
                     struct bkt_err *err)
 {
     bkt_buf_clear(recv);
@@ -107,7 +108,7 @@ static unsigned owner_of(const struct bkt_req *r, unsigned n)
 }
 
 /* Messages in the order of processes.  @p owner: gets the process of each request */
-static int make_messages(struct bkt_spread *s, const struct bkt_req *reqs, size_t n, unsigned *owner,
+static int make_messages(struct bkt_shared_puts *s, const struct bkt_req *reqs, size_t n, unsigned *owner,
                          struct bkt_buf *out)
 {
     for (size_t i = 0; i < n; i++)
@@ -141,23 +142,23 @@ static void run_some(struct bkt_store *st, struct bkt_req *reqs, size_t n, const
 }
 
 /* The requests of the other processes end with their outcomes. */
-static void use_outcomes(struct bkt_spread *s, struct bkt_req *reqs, size_t n, const unsigned *owner,
+static void use_outcomes(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n, const unsigned *owner,
                          const struct bkt_buf *outcomes)
 {
-    struct bkt_tape *t = bkt_tape_new(false);
-    if (!t || bkt_tape_parse(t, outcomes, NULL) < 0) {
+    struct bkt_recording *t = bkt_recording_new(false);
+    if (!t || bkt_recording_parse(t, outcomes, NULL) < 0) {
         run_some(s->store, reqs, n, owner, true);
     } else {
-        bkt_tape_play(t);
+        bkt_recording_play(t);
         run_some(s->store, reqs, n, owner, true);
-        bkt_tape_stop(t);
-        bkt_tape_record(s->tape);
-        bkt_tape_add(s->tape, outcomes);
+        bkt_recording_stop(t);
+        bkt_recording_record(s->recording);
+        bkt_recording_add(s->recording, outcomes);
     }
-    bkt_tape_free(t);
+    bkt_recording_free(t);
 }
 
-static bool is_spread(const struct bkt_spread *s, const struct bkt_req *reqs, size_t n)
+static bool is_spread(const struct bkt_shared_puts *s, const struct bkt_req *reqs, size_t n)
 {
     if (n / SPREAD_MIN < s->comm->size || !pthread_equal(s->thread, pthread_self()))
         return false;
@@ -167,7 +168,7 @@ static bool is_spread(const struct bkt_spread *s, const struct bkt_req *reqs, si
     return true;
 }
 
-bool bkt_spread_run(struct bkt_spread *s, struct bkt_req *reqs, size_t n)
+bool bkt_shared_puts_run(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf send = {0}, recv = {0};
     uint64_t what = A_BATCH;
@@ -214,22 +215,22 @@ static void run_message(struct bkt_store *st, const struct bkt_buf *message)
     free(reqs);
 }
 
-/* The outcomes of a message's requests, as a tape. */
+/* The outcomes of a message's requests, as a recording. */
 static void run_recorded(struct bkt_store *st, const struct bkt_buf *message, struct bkt_buf *out)
 {
-    struct bkt_tape *t = bkt_tape_new(false);
+    struct bkt_recording *t = bkt_recording_new(false);
     bkt_buf_clear(out);
     if (!t)
         return;
-    bkt_tape_record(t);
+    bkt_recording_record(t);
     run_message(st, message);
-    bkt_tape_stop(t);
-    if (bkt_tape_emit(t, out) < 0)
+    bkt_recording_stop(t);
+    if (bkt_recording_emit(t, out) < 0)
         bkt_buf_clear(out);
-    bkt_tape_free(t);
+    bkt_recording_free(t);
 }
 
-static int serve_batch(struct bkt_spread *s, struct bkt_err *err)
+static int serve_batch(struct bkt_shared_puts *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf message = {0}, outcomes = {0};
     memset(s->send_n, 0, s->comm->size * sizeof *s->send_n);
@@ -239,7 +240,7 @@ static int serve_batch(struct bkt_spread *s, struct bkt_err *err)
     return exchange(s, &outcomes, &message, err);
 }
 
-int bkt_spread_serve(struct bkt_spread *s, struct bkt_err *err)
+int bkt_shared_puts_serve(struct bkt_shared_puts *s, struct bkt_err *err)
 {
     for (;;) {
         uint64_t what = NO_MORE;

@@ -10,25 +10,25 @@
 #include "storage/recorded_requests.h"
 #include "storage/store.h"
 
-struct bkt_spread;
+struct bkt_shared_puts;
 
 /** @param c   the group, which outlives the object, as @p st
  *  @param st  this process's store of the bucket
- *  @return bkt_spread_free(); NULL: out of memory */
-struct bkt_spread *bkt_spread_new(struct bkt_comm *c, struct bkt_store *st);
-void bkt_spread_free(struct bkt_spread *s); /* NULL is fine */
+ *  @return bkt_shared_puts_free(); NULL: out of memory */
+struct bkt_shared_puts *bkt_shared_puts_new(struct bkt_comm *c, struct bkt_store *st);
+void bkt_shared_puts_free(struct bkt_shared_puts *s); /* NULL is fine */
 
 /** In the first process: from now on, bkt_store_run() on this thread spreads batches of PUTs to the store.
- *  @param tape  records; it gets the outcomes of the other processes, too */
-void bkt_spread_begin(struct bkt_spread *s, struct bkt_tape *tape);
-/** In the first process: the others return from bkt_spread_serve(). */
-BKT_NODISCARD int bkt_spread_end(struct bkt_spread *s, struct bkt_err *err);
+ *  @param recording  records; it gets the outcomes of the other processes, too */
+void bkt_shared_puts_begin(struct bkt_shared_puts *s, struct bkt_recording *recording);
+/** In the first process: the others return from bkt_shared_puts_serve(). */
+BKT_NODISCARD int bkt_shared_puts_end(struct bkt_shared_puts *s, struct bkt_err *err);
 /** In the other processes, instead: send this process's part of each batch, until the first process ends.
  *  Outcomes, failures too, go to the first process. */
-BKT_NODISCARD int bkt_spread_serve(struct bkt_spread *s, struct bkt_err *err);
+BKT_NODISCARD int bkt_shared_puts_serve(struct bkt_shared_puts *s, struct bkt_err *err);
 
 /* ---- for storage/store_wait.c ---- */
 
 /** Run a batch of bkt_store_run() in several processes.  False: the batch isn't to be spread, and no request
  * has begun. */
-bool bkt_spread_run(struct bkt_spread *s, struct bkt_req *reqs, size_t n);
+bool bkt_shared_puts_run(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n);

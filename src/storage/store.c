@@ -185,8 +185,8 @@ static bool begin(struct bkt_store *st, struct bkt_req *req)
     req->uri     = st->uri;
     req->impl    = NULL;
     req->next    = NULL;
-    req->tape = NULL;
-    if (check(st, req) == BKT_OK && !(bkt_tape_is_on() && bkt_tape_begin(st, req)))
+    req->recording = NULL;
+    if (check(st, req) == BKT_OK && !(bkt_recording_is_on() && bkt_recording_begin(st, req)))
         return true;
     bkt_store_finish(st, req);
     return false;
@@ -324,8 +324,8 @@ void bkt_store_finish(struct bkt_store *st, struct bkt_req *req)
 {
     if (req->version && req->rc == BKT_OK)
         compare_version(st, req);
-    if (req->tape)
-        bkt_tape_end(st, req);
+    if (req->recording)
+        bkt_recording_end(st, req);
     note(st, req);
     if (req->batch) {
         bkt_req_batch_end_one(req->batch);
@@ -412,7 +412,7 @@ int bkt_store_init(struct bkt_store *st, const struct bkt_store_ops *o, const ch
     st->under_way  = 0;
     st->generation = bkt_fork_generation();
     atomic_init(&st->holders, 0);
-    st->spread = NULL;
+    st->shared_puts = NULL;
     return BKT_OK;
 }
 

@@ -52,7 +52,7 @@ const char *bkt_etag_bare(const char *etag, size_t *n);
 /** Whether two ETags name one version; "" never does. */
 bool bkt_etag_same(const char *a, const char *b);
 
-struct bkt_tape;  /* recorded_requests.h */
+struct bkt_recording; /* recorded_requests.h */
 struct bkt_store; /* opaque; see store_impl.h */
 
 enum bkt_op { BKT_GET, BKT_HEAD, BKT_PUT, BKT_DELETE };
@@ -109,7 +109,7 @@ struct bkt_req {
     void             *impl;
     struct bkt_req   *next;
     struct bkt_req_batch *batch; /* bkt_store_run()'s */
-    struct bkt_tape *tape;   /* gets the outcome; NULL: none */
+    struct bkt_recording *recording; /* gets the outcome; NULL: none */
 };
 
 /** Open a store.  No network is touched.

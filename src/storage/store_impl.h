@@ -63,7 +63,8 @@ struct bkt_store {
     size_t                      under_way;
     atomic_uint                 generation; /* of the process, see bkt_fork_generation() */
     atomic_uint                 holders;    /* besides the one who opened it */
-    _Atomic(struct bkt_spread *) spread;    /* for batches of the thread with HDF5's lock; NULL: none */
+    _Atomic(struct bkt_shared_puts *)
+        shared_puts; /* for batches of the thread with HDF5's lock; NULL: none */
 };
 
 /** Begin and end of a backend's own work, for which bkt_store_close() waits.  The store may be freed after

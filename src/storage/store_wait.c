@@ -102,8 +102,8 @@ static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void 
 int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
                       void *arg, struct bkt_err *err)
 {
-    struct bkt_spread *spread = meanwhile ? NULL : st->spread;
-    if (!spread || !bkt_spread_run(spread, reqs, n))
+    struct bkt_shared_puts *shared_puts = meanwhile ? NULL : st->shared_puts;
+    if (!shared_puts || !bkt_shared_puts_run(shared_puts, reqs, n))
         run_here(st, reqs, n, meanwhile, arg);
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = NULL;
@@ -209,20 +209,20 @@ static int list_by(struct bkt_store *st, const struct bkt_lists *l, bkt_list_eac
                    struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf what = {0};
-    struct bkt_tape_list taped;
-    if (!bkt_tape_is_on())
+    struct bkt_recording_list recorded;
+    if (!bkt_recording_is_on())
         return list_keys(st, l, each, arg, err);
     int rc = bkt_buf_addf(&what, "%s%c%s%c%zu", l->prefixes[0], 31, l->delimiter, 31, l->n_cuts);
     for (size_t i = 1; rc == BKT_OK && i < l->n; i++)
         rc = bkt_buf_addf(&what, "%c%s", 31, l->prefixes[i]);
     BKT_PASS_MEM(err, rc);
-    if (bkt_tape_list_begin(&taped, st, bkt_buf_str(&what), each, arg, &rc, err))
+    if (bkt_recording_list_begin(&recorded, st, bkt_buf_str(&what), each, arg, &rc, err))
         return rc;
-    if (!taped.tape)
+    if (!recorded.recording)
         return list_keys(st, l, each, arg, err);
     struct bkt_err why = {.n = 0};
-    rc = list_keys(st, l, bkt_tape_list_each, &taped, &why);
-    bkt_tape_list_end(&taped, st, bkt_buf_str(&what), rc, &why);
+    rc = list_keys(st, l, bkt_recording_list_each, &recorded, &why);
+    bkt_recording_list_end(&recorded, st, bkt_buf_str(&what), rc, &why);
     return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
 }
 

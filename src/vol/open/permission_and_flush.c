@@ -135,7 +135,7 @@ static int flush_structure(struct bkt_file *f, struct bkt_err *err)
 }
 
 /* Chunks are each process's own.  Mounted files may have a group of their own, so their turn comes when no
- * tape is on. */
+ * recording is on. */
 static int flush_together(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};

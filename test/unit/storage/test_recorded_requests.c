@@ -1,5 +1,5 @@
-/* A tape records one process's requests, and plays their outcomes in another: here the second store stands for the
- * other process's view of the same bucket, and has nothing in it. */
+/* The requests of one process are recorded, and their outcomes are played in another: here the second store
+ * stands for the other process's view of the same bucket, and has nothing in it. */
 #include "helpers/store_testing.h"
 #include "storage/recorded_requests.h"
 
@@ -35,83 +35,86 @@ static void session(struct bkt_store *st, const char *last, struct bkt_buf *out)
     bkt_buf_fini(&body);
 }
 
-static struct bkt_tape *copy_of(const struct bkt_tape *t)
+static struct bkt_recording *copy_of(const struct bkt_recording *t)
 {
     struct bkt_buf   bytes = {0};
-    struct bkt_tape *copy  = bkt_tape_new(false);
-    REQUIRE(copy && bkt_tape_emit(t, &bytes) == BKT_OK && bkt_tape_parse(copy, &bytes, NULL) == BKT_OK, "a copy of a tape");
+    struct bkt_recording *copy = bkt_recording_new(false);
+    REQUIRE(copy && bkt_recording_emit(t, &bytes) == BKT_OK &&
+                bkt_recording_parse(copy, &bytes, NULL) == BKT_OK,
+            "a copy of a recording");
     bkt_buf_fini(&bytes);
     return copy;
 }
 
-static void same_session(const struct bkt_tape *t, const char *expected)
+static void same_session(const struct bkt_recording *t, const char *expected)
 {
-    struct bkt_store *st     = open_store("mem:tape", "");
-    struct bkt_tape  *copy   = copy_of(t);
+    struct bkt_store *st = open_store("mem:recording", "");
+    struct bkt_recording *copy = copy_of(t);
     struct bkt_buf    out    = {0};
     uint64_t          before = requests();
-    bkt_tape_play(copy);
-    CHECK(bkt_tape_is_on(), "a tape plays");
+    bkt_recording_play(copy);
+    CHECK(bkt_recording_is_on(), "a recording is played");
     session(st, "third", &out);
-    bkt_tape_stop(copy);
+    bkt_recording_stop(copy);
     CHECK(requests() == before, "%llu requests were sent", (unsigned long long)(requests() - before));
     CHECK(strcmp(bkt_buf_str(&out), expected) == 0, "played: %s, recorded: %s", bkt_buf_str(&out), expected);
     bkt_buf_fini(&out);
-    bkt_tape_free(copy);
+    bkt_recording_free(copy);
     bkt_store_close(st);
 }
 
 /* Another process puts something else: it learns that somebody was first, once; then its PUT is sent. */
-static void another_put(const struct bkt_tape *t)
+static void another_put(const struct bkt_recording *t)
 {
-    struct bkt_store *st   = open_store("mem:tape", "");
-    struct bkt_tape  *copy = copy_of(t);
-    bkt_tape_play(copy);
+    struct bkt_store *st = open_store("mem:recording", "");
+    struct bkt_recording *copy = copy_of(t);
+    bkt_recording_play(copy);
     CHECK(put_text(st, "a/new", "fourth", NULL, NULL, NULL) == BKT_EPRECOND, "other bytes than the recorded ones");
     CHECK(put_text(st, "a/new", "fourth", NULL, NULL, NULL) == BKT_OK, "the same, tried again");
-    CHECK(put_text(st, "a/own", "mine", NULL, "*", NULL) == BKT_OK, "an object that the tape doesn't have");
-    bkt_tape_stop(copy);
+    CHECK(put_text(st, "a/own", "mine", NULL, "*", NULL) == BKT_OK,
+          "an object that the recording doesn't have");
+    bkt_recording_stop(copy);
     struct bkt_buf body = {0};
     CHECK(bkt_store_get(st, "a/own", 0, BKT_WHOLE, &body, NULL) == BKT_OK && strcmp(bkt_buf_str(&body), "mine") == 0, "it is stored");
     bkt_buf_fini(&body);
-    bkt_tape_free(copy);
+    bkt_recording_free(copy);
     bkt_store_close(st);
 }
 
-static void malformed(const struct bkt_tape *t)
+static void malformed(const struct bkt_recording *t)
 {
     struct bkt_buf bytes = {0};
-    REQUIRE(bkt_tape_emit(t, &bytes) == BKT_OK && bytes.len > 20, "a tape's bytes");
+    REQUIRE(bkt_recording_emit(t, &bytes) == BKT_OK && bytes.len > 20, "a recording's bytes");
     for (size_t n = 1; n < bytes.len; n++) {
         struct bkt_buf   cut  = {0};
-        struct bkt_tape *copy = bkt_tape_new(false);
+        struct bkt_recording *copy = bkt_recording_new(false);
         CHECK(bkt_buf_add(&cut, bytes.ptr, n) == BKT_OK, "memory");
-        int rc = bkt_tape_parse(copy, &cut, NULL);
+        int rc = bkt_recording_parse(copy, &cut, NULL);
         CHECK(rc == BKT_OK || rc == BKT_EFORMAT, "%zu of %zu bytes: %d", n, bytes.len, rc);
-        bkt_tape_free(copy);
+        bkt_recording_free(copy);
         bkt_buf_fini(&cut);
     }
     memset(bytes.ptr, 0xff, 8);
-    struct bkt_tape *copy = bkt_tape_new(false);
-    CHECK(bkt_tape_parse(copy, &bytes, NULL) == BKT_EFORMAT, "a senseless length");
-    bkt_tape_free(copy);
+    struct bkt_recording *copy = bkt_recording_new(false);
+    CHECK(bkt_recording_parse(copy, &bytes, NULL) == BKT_EFORMAT, "a senseless length");
+    bkt_recording_free(copy);
     bkt_buf_fini(&bytes);
 }
 
 int main(void)
 {
-    struct bkt_store *st  = open_store("mem:tape", "");
-    struct bkt_tape  *t   = bkt_tape_new(true);
+    struct bkt_store *st = open_store("mem:recording", "");
+    struct bkt_recording *t = bkt_recording_new(true);
     struct bkt_buf    out = {0};
-    bkt_tape_record(t);
+    bkt_recording_record(t);
     session(st, "third", &out);
-    bkt_tape_stop(t);
-    CHECK(!bkt_tape_is_on(), "the tape has stopped");
+    bkt_recording_stop(t);
+    CHECK(!bkt_recording_is_on(), "the recording has stopped");
     same_session(t, bkt_buf_str(&out));
     another_put(t);
     malformed(t);
     bkt_buf_fini(&out);
-    bkt_tape_free(t);
+    bkt_recording_free(t);
     bkt_store_close(st);
     bkt_store_shutdown();
     (void)puts(failures ? "FAILED" : "ok");
