@@ -99,10 +99,7 @@ static void make_plain(const char *name)
 static void linked(hid_t file, struct out *o)
 {
     int in[N] = {5, 6, 7}, back[N] = {0};
-    const char *name = new_name(o, "plain.h5");
-    if (strstr(name, "://")) /* a bucket leads to no file of this machine */
-        return;
-    make_plain(name);
+    make_plain(new_name(o, "plain.h5"));
     H5Lcreate_external("plain.h5", "d", file, "link", H5P_DEFAULT, H5P_DEFAULT);
     struct ids known = listed();
     hid_t d = H5Dopen2(file, "link", H5P_DEFAULT);
@@ -123,5 +120,9 @@ int main(void)
         {"no datatype of the connector's own stays listed", datatypes, NULL},
         {"a plain file behind a link outlives a program that closes its ids", linked, NULL},
     };
-    return compare_write_main(cases, sizeof cases / sizeof *cases);
+    const char *to = getenv("BKT_H5_WRITE");
+    if (!to || !strstr(to, "://"))
+        return compare_write_main(cases, sizeof cases / sizeof *cases);
+    printf("without the plain file behind a link: a bucket leads to no file of this machine\n");
+    return compare_write_main(cases, sizeof cases / sizeof *cases - 1);
 }
