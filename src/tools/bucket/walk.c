@@ -311,12 +311,14 @@ struct keys {
     struct bkt_err *err;
 };
 
-static int pass_key(const struct keys *k, struct bkt_listed_key *s, const struct bkt_buf *key, uint64_t size)
+static int pass_key(const struct keys *k, const struct bkt_listed_key *s, const struct bkt_buf *key,
+                    uint64_t size)
 {
     const struct bkt_listed entry = {.key = bkt_buf_str(key), .size = size, .etag = ""};
-    s->id = k->o->id;
-    s->entry = &entry;
-    return k->each(s, k->arg);
+    struct bkt_listed_key all = *s;
+    all.id = k->o->id;
+    all.entry = &entry;
+    return k->each(&all, k->arg);
 }
 
 static int pass_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)

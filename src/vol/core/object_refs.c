@@ -104,7 +104,7 @@ int bkt_vobj_root_id(struct bkt_vobj *in_file, hid_t *out, struct bkt_err *err)
 bool bkt_ref_is_null(const H5R_ref_t *ref)
 {
     static const H5R_ref_t null;
-    return memcmp(ref, &null, sizeof null) == 0;
+    return memcmp(ref->u.__data, null.u.__data, sizeof null.u.__data) == 0;
 }
 
 static herr_t create(hid_t loc, hid_t region, const char *attr, H5R_ref_t *out)

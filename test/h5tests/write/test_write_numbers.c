@@ -239,7 +239,7 @@ static void unwritten_enums(hid_t f, struct out *o)
         int           got[8] = {9, 9, 9, 9, 9, 9, 9, 9}, some[8] = {100, 100, 100, 100, 100, 100, 100, 100}, calls = 0;
         const hsize_t written = (const hsize_t[]){0, 2, 6}[k % 3];
         const int     form = k / 3 % 4;
-        char          name[16];
+        char          name[24];
         hid_t         p = H5Pcreate(H5P_DATASET_CREATE);
         if (form == 0)
             H5Pset_layout(p, H5D_COMPACT);
