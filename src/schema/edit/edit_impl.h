@@ -29,7 +29,6 @@ enum bkt_delta {
 struct bkt_old_entry {
     double created; /* its time, by which it is recognised */
     double tried;   /* of the entry that a failed PUT may have stored in its place; 0: none */
-    struct bkt_id target; /* of a hard link; "": none */
 };
 
 /** Change of a dataset's extent. */
@@ -212,7 +211,7 @@ BKT_NODISCARD int bkt_replay(struct bkt_domain *d, struct bkt_change *c, json_t 
 /** Whether the flush of a change takes this link of the stored group away. */
 bool bkt_replay_takes_link(const struct bkt_change *c, const struct bkt_link *stored);
 /** The PUT of a change has failed, or its answer was lost: its entries may be stored. */
-void bkt_replay_tried(const struct bkt_change *c);
+void bkt_replay_tried(const struct bkt_change *c, bool lost);
 
 /** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */
 BKT_NODISCARD int bkt_renamed_note(struct bkt_change *c, const char *from, const char *to);

@@ -71,7 +71,9 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
  *
  * [B1] No stored link leads to an object that isn't stored.  Links to new objects that failed wait, and
  *      groups that were just stored with such a link are stored once more without it.
- * [B2] A moved object keeps its old link in the store until the new link is there. */
+ * [B2] A moved object keeps its old link in the store until the new link is there.  Exception: it was moved
+ * to another group, in place of a link that another writer has replaced meanwhile.  The flush reports that.
+ */
 
 void bkt_absent_clear(struct bkt_edits *e)
 {
@@ -140,59 +142,29 @@ static int note_new_group(struct bkt_edits *e, const struct bkt_change *c)
     return BKT_OK;
 }
 
-/* The targets of links that groups lose -> the change of the group; several groups: the map's address. */
-static int note_losses(const struct bkt_change *c, struct bkt_map **lost)
-{
-    for (struct bkt_map_at at = {0}; bkt_map_walk(c->old_links, &at);) {
-        const struct bkt_id *target = &((const struct bkt_old_entry *)at.value)->target;
-        const void *by = bkt_map_get(*lost, target->text, BKT_ID_LEN);
-        void *now = by && by != c ? (void *)lost : (void *)(uintptr_t)c;
-        if (target->text[0])
-            BKT_PASS(bkt_map_set(lost, target->text, BKT_ID_LEN, now, NULL));
-    }
-    return BKT_OK;
-}
-
-/* Note links that are still to be stored: all of a group whose turn is over.  Of a group whose turn comes,
- * kept ones, and links in place of others to objects that another group loses: those may be kept, too.
- * @param lost  of note_losses(); NULL: the groups have had their turn once */
-static int note_gains(struct bkt_edits *e, const struct bkt_change *c, const struct bkt_map *lost,
-                      bool *waits)
+/* Note links that are still to be stored: all of a group whose turn is over, only kept ones of a group whose
+ * turn comes. */
+static int note_gains(struct bkt_edits *e, const struct bkt_change *c)
 {
     bool turn_comes = bkt_change_loses_links(c);
     for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);) {
         const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
-        if (!l || l->cls != BKT_L_HARD)
-            continue;
-        bool kept = bkt_map_get(c->kept_links, at.key, at.n) != NULL;
-        const void *loser = (enum bkt_delta)(uintptr_t)at.value == BKT_DELTA_REPLACE
-                                ? bkt_map_get(lost, l->id.text, BKT_ID_LEN)
-                                : NULL;
-        *waits |= loser && loser != c;
-        if (!turn_comes || kept || (loser && loser != c))
+        if (l && l->cls == BKT_L_HARD && (!turn_comes || bkt_map_get(c->kept_links, at.key, at.n)))
             BKT_PASS(add_id(&e->unmoved, &l->id));
     }
     return BKT_OK;
 }
 
-/* Objects that gained a link which isn't stored: links to them that are to be removed wait.
- * @param waits  set if some may go once the groups have had their turn; NULL: they have */
-static int note_unmoved(struct bkt_domain *d, bool *waits, struct bkt_err *err)
+/* Objects that gained a link which isn't stored: links to them that are to be removed wait. */
+static int note_unmoved(struct bkt_domain *d, struct bkt_err *err)
 {
-    struct bkt_map *lost = NULL;
     int rc = BKT_OK;
-    bool none = false;
-    for (struct bkt_map_at at = {0}; waits && rc == BKT_OK && bkt_map_walk(d->edits->changes, &at);)
-        rc = note_losses(at.value, &lost);
     for (struct bkt_map_at at = {0}; rc == BKT_OK && bkt_map_walk(d->edits->changes, &at);) {
         const struct bkt_change *c = at.value;
         if (c->removed || c->obj->kind != BKT_GROUP)
             continue;
-        rc = !c->is_new         ? note_gains(d->edits, c, lost, waits ? waits : &none)
-             : d->edits->absent ? note_new_group(d->edits, c)
-                                : BKT_OK;
+        rc = !c->is_new ? note_gains(d->edits, c) : d->edits->absent ? note_new_group(d->edits, c) : BKT_OK;
     }
-    bkt_map_free(lost, NULL);
     BKT_PASS_MEM(err, rc);
     return BKT_OK;
 }
@@ -298,39 +270,22 @@ static int flush_first(struct flush *f, enum phase p, int *first, struct bkt_err
     return BKT_OK;
 }
 
-/* Groups that lose links.  A link may have to wait until another group has had its turn. */
-static int flush_losing(struct flush *f, struct bkt_err *err)
-{
-    struct bkt_err why = {.n = 0};
-    size_t at = f->starts[PHASE_LOSING];
-    bool waits = false;
-    if (f->starts[PHASE_NOTHING] == at)
-        return BKT_OK;
-    BKT_PASS(note_unmoved(f->d, &waits, err));
-    int first = bkt_flush_some(f->d, f->v + at, f->starts[PHASE_NOTHING] - at, false, err);
-    if (!waits || f->d->edits->out_of_reach)
-        return first;
-    bkt_map_clear(&f->d->edits->unmoved, NULL);
-    BKT_PASS(note_unmoved(f->d, NULL, &why));
-    BKT_PASS(flush_list(f, &why));
-    at = f->starts[PHASE_LOSING];
-    int rc = bkt_flush_some(f->d, f->v + at, f->starts[PHASE_NOTHING] - at, false, &why);
-    bkt_err_keep_first(&first, err, rc, &why);
-    return first;
-}
-
 static int flush_phases(struct flush *f, struct bkt_err *err)
 {
     enum phase from = f->d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING;
     int first = BKT_OK;
     if (flush_first(f, from, &first, err) < 0)
         return first;
-    for (enum phase p = from; p < PHASE_NOTHING && !f->d->edits->out_of_reach; p++) {
+    size_t at = f->starts[from];
+    for (enum phase p = from + 1; p <= PHASE_NOTHING; at = f->starts[p++]) {
         struct bkt_err why = {.n = 0};
-        size_t at = f->starts[p];
-        int rc = p == PHASE_LOSING ? flush_losing(f, &why)
-                                   : bkt_flush_some(f->d, f->v + at, f->starts[p + 1] - at, true, &why);
+        bool late = p == PHASE_NOTHING; /* those that lose links */
+        if (late && f->starts[p] > at)
+            BKT_PASS(note_unmoved(f->d, err));
+        int rc = bkt_flush_some(f->d, f->v + at, f->starts[p] - at, p == PHASE_LOSING, &why);
         bkt_err_keep_first(&first, err, rc, &why);
+        if (f->d->edits->out_of_reach)
+            break;
     }
     return first;
 }

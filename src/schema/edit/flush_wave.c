@@ -345,8 +345,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             c->obj->contended |= r->rc == BKT_EPRECOND;
             bool lost = r->rc == BKT_EPRECOND ||
                         (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
-            if (!lost)
-                bkt_replay_tried(c);
+            bkt_replay_tried(c, lost);
             c->state  = lost ? BKT_PUT_LOST : BKT_PUT_WAITS;
             w->lost |= lost;
             if (!lost && rc == BKT_OK)

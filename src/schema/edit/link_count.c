@@ -341,7 +341,7 @@ int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, s
 void bkt_message_names_add(struct bkt_message_names *names, const char *name)
 {
     size_t at = strlen(names->text), n = strlen(name);
-    for (const char *s = names->text; (s = strstr(s, name)); s++) /* it is named already */
+    for (const char *s = names->text; n && (s = strstr(s, name)); s++) /* it is named already */
         if (s > names->text && s[-1] == '\'' && s[n] == '\'')
             return;
     if (at + strlen(name) + 5 < sizeof names->text)

@@ -55,9 +55,17 @@ static bool is_ours(struct bkt_domain *d, const struct bkt_id *id)
     return (c && c->is_new) || bkt_links_count_is_own(d->links, id);
 }
 
+/* Another writer can have deleted something. */
+static bool has_others(const struct bkt_domain *d)
+{
+    return !d->edits->fresh && strcmp(d->set.writers, "one") != 0;
+}
+
 bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o)
 {
     const struct bkt_link *l;
+    if (!has_others(d))
+        return false;
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
         if (!is_ours(d, &l->id))
             return true;
@@ -121,7 +129,7 @@ static int drop(struct bkt_domain *d, const struct new_link *l, struct bkt_err *
 int bkt_edit_check_targets(struct bkt_domain *d, bool only_new, struct bkt_err *err)
 {
     BKT_CLEANUP(new_links_fini) struct new_links x = {.n = 0};
-    if (d->edits->fresh || d->edits->doubt || strcmp(d->set.writers, "one") == 0)
+    if (!has_others(d) || d->edits->doubt)
         return BKT_OK;
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
         const struct bkt_change *c = at.value;

@@ -61,17 +61,19 @@ static bool is_theirs(const json_t *stored, const json_t *value, struct bkt_old_
            (!value || (t != bkt_json_seconds(value, "created") && !says_same(stored, value)));
 }
 
-void bkt_replay_tried(const struct bkt_change *c)
+void bkt_replay_tried(const struct bkt_change *c, bool lost)
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(c->old_links, &at);) {
         struct bkt_old_entry *old = at.value;
         const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
-        old->tried = l ? l->created : old->tried;
+        if (l && (!lost || old->tried <= 0))
+            old->tried = l->created;
     }
     for (struct bkt_map_at at = {0}; bkt_map_walk(c->old_attrs, &at);) {
         struct bkt_old_entry *old = at.value;
         const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, at.key);
-        old->tried = a ? a->created : old->tried;
+        if (a && (!lost || old->tried <= 0))
+            old->tried = a->created;
     }
 }
 
