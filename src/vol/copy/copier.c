@@ -272,7 +272,8 @@ static int copy_new(struct bkt_copier *c, hid_t from, hid_t dst, const char *nam
 }
 
 /* A name as HDF5 gives it to a copy made for a reference's sake.  HDF5's number is the address of the copy,
- * so each copy has another one.  Here it is the source's number; for its next copies it is the time. */
+ * so each copy has another one.  Here it is the source's number.  For its next copies it is the time, which
+ * other writers hardly have, or the next number: processes that act together must agree. */
 static int numbered_name(const struct bkt_copier *c, hid_t from, char *name, size_t size)
 {
     H5O_info2_t info;
@@ -282,8 +283,10 @@ static int numbered_name(const struct bkt_copier *c, hid_t from, char *name, siz
     BKT_PASS(bkt_vobj_identify(from, &info.fileno, &info.token, c->err));
     for (size_t i = 8; i > 0; i--)
         n = n << 8 | info.token.__data[i - 1];
+    const struct bkt_vobj *to = H5VLobject(c->root);
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    next = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    next =
+        to && to->file && to->file->comm ? n + 1 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     do {
         (void)snprintf(name, size, "/~obj_pointed_by_%llu", (unsigned long long)n);
         taken = H5Lexists(c->root, name, H5P_DEFAULT);

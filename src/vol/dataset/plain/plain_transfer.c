@@ -83,6 +83,9 @@ static int open_source(const struct bkt_view *v, const char *file, const char *n
     struct bkt_err why = {.n = 0};
     *out = H5I_INVALID_HID;
     if (kept) {
+        BKT_FAIL_IF(err, H5Iis_valid(kept->o.native_id) <= 0, BKT_EINVAL,
+                    "source %s in %s: the program has closed its id; open the virtual dataset again", name,
+                    file);
         *out = bkt_hid_hold(kept->o.native_id);
         return BKT_OK;
     }
