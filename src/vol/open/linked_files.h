@@ -39,6 +39,10 @@ BKT_NODISCARD int bkt_file_source(struct bkt_file *f, const char *name, const ch
 /** The same for the file name in a reference. */
 BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain,
                                     hid_t *native, struct bkt_err *err);
+/* ---- mounted_files.c ---- */
+
+/** End all mounts of a file that is closed. */
+void bkt_file_drop_mounts(struct bkt_file *f);
 /** The file mounted on group @p id of @p f, or NULL. */
 struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id);
 /** Mount @p child on @p group.  While it is mounted, open objects below the group have no name
