@@ -47,7 +47,7 @@ enum bkt_kept {
     BKT_KEPT_NOT = 0,
     BKT_KEPT_CLASH, /* another writer made another thing by that name */
     BKT_KEPT_WAITS, /* something else has to be stored before */
-    BKT_KEPT_THEIRS /* not kept: what was to be removed is another writer's, and stays */
+    BKT_KEPT_THEIRS /* the delta is void: the entry to be removed is another writer's, and stays */
 };
 
 /** A change while it is flushed. */
@@ -210,7 +210,8 @@ BKT_NODISCARD int bkt_replay(struct bkt_domain *d, struct bkt_change *c, json_t 
 
 /** Whether the flush of a change takes this link of the stored group away. */
 bool bkt_replay_takes_link(const struct bkt_change *c, const struct bkt_link *stored);
-/** The PUT of a change has failed, or its answer was lost: its entries may be stored. */
+/** The PUT of a change has failed, or its answer was lost: its entries may be stored.
+ *  @param lost  another writer was first, as far as is known */
 void bkt_replay_tried(const struct bkt_change *c, bool lost);
 
 /** An attribute has another name; its deltas are noted already.  BKT_ENOMEM: nothing is remembered. */

@@ -56,25 +56,28 @@ static bool is_theirs(const json_t *stored, const json_t *value, struct bkt_old_
 {
     double t = stored && old ? bkt_json_seconds(stored, "created") : 0;
     if (old && t > 0 && t == old->tried)
-        old->created = t; /* that PUT did store it: this is what is replaced now */
+        old->created = t; /* that PUT has stored it, so this entry is replaced now */
     return was_made_since(old, t) &&
            (!value || (t != bkt_json_seconds(value, "created") && !says_same(stored, value)));
 }
 
+/* @param size  of an entry of @p now, which begins as a struct bkt_named */
+static void note_tried(const struct bkt_map *olds, const struct bkt_named_list *now, size_t size, bool lost)
+{
+    for (struct bkt_map_at at = {0}; bkt_map_walk(olds, &at);) {
+        struct bkt_old_entry *old = at.value;
+        const struct bkt_named *one = bkt_named_find(now, size, at.key);
+        if (one && (!lost || old->tried <= 0))
+            old->tried = one->created;
+    }
+}
+
 void bkt_replay_tried(const struct bkt_change *c, bool lost)
 {
-    for (struct bkt_map_at at = {0}; bkt_map_walk(c->old_links, &at);) {
-        struct bkt_old_entry *old = at.value;
-        const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
-        if (l && (!lost || old->tried <= 0))
-            old->tried = l->created;
-    }
-    for (struct bkt_map_at at = {0}; bkt_map_walk(c->old_attrs, &at);) {
-        struct bkt_old_entry *old = at.value;
-        const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, at.key);
-        if (a && (!lost || old->tried <= 0))
-            old->tried = a->created;
-    }
+    const struct bkt_object *o = c->obj;
+    if (o->kind == BKT_GROUP)
+        note_tried(c->old_links, &o->group.links.list, sizeof *o->group.links.v, lost);
+    note_tried(c->old_attrs, &o->attrs.list, sizeof *o->attrs.v, lost);
 }
 
 static bool numbers_links(const struct bkt_object *o) { return o->kind == BKT_GROUP && (o->track_order & 1); }
