@@ -14,7 +14,7 @@ hid_t bkt_numpy_type(int64_t num);
 int bkt_numpy_number(hid_t type);
 
 /** The type of numpy's letter ('b' boolean, 'i', 'u', 'f', 'c' complex) and number of bytes, for H5Tclose().
- *  Negative: there is none. */
+ *  Negative: no type matches. */
 hid_t bkt_numpy_of_letter(char letter, size_t size, H5T_order_t order);
 /** The other way round, in any order of bytes.  False: numpy has no such type. */
 bool bkt_numpy_letter(hid_t type, char *letter, size_t *size);

@@ -73,8 +73,8 @@ struct bkt_dsetio {
     struct bkt_dsetio         *table;
     struct bkt_reference_table_first *first; /* the table's first chunk, under way; NULL: not requested */
     bool                       shared;      /* bkt_dsetio_share(): doesn't keep the domain open */
-    struct bkt_file_chunk *found;           /* TABLE: the chunks in place of a table, by index; NULL: there
-                                                are none */
+    struct bkt_file_chunk *found;           /* TABLE: the chunks in place of a table, by index; NULL: no
+                                                chunk */
     size_t                     n_found;
     bool                       found_partly; /* `found` has only the chunks that reads asked for so far */
     struct bkt_chunk_file *given; /* the file of all references, among `files`; NULL: the layout names it */

@@ -215,8 +215,8 @@ static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
     return (enum bkt_delta)bkt_map_number(deltas, name, strlen(name));
 }
 
-/* The entry was made at @p created.  Unless it is one of ours that isn't stored, another writer's entry of
- * that name is distinguished from it by that time. */
+/* Note that an entry, made at @p created, is removed.  If it is a stored one, its time distinguishes it from
+ * an entry that another writer makes under that name. */
 static int note_removal(struct bkt_change *c, struct bkt_map **deltas, const char *name, double created)
 {
     struct bkt_map **olds = deltas == &c->links ? &c->old_links : &c->old_attrs;

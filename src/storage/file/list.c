@@ -95,7 +95,7 @@ static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_
     return BKT_OK;
 }
 
-/* A link to a file hides nothing.  Nor is anything read through the link, but what it leads to. */
+/* A link to a file hides no keys.  Only the type of its target is read through the link. */
 static bool hides_keys(int at, const char *name, const struct stat *link)
 {
     struct stat sb;

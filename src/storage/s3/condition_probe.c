@@ -1,5 +1,5 @@
-/* What a process knows of a server and bucket: the region that the server named, and its behaviour with
- * conditional PUTs, tested once.
+/* Facts about a server and bucket, kept for the process: the region that the server named, and its behaviour
+ * with conditional PUTs, tested once.
  *
  * AWS takes them as in HTTP.  Other servers require the ETag without quotes, answer 501, or ignore the
  * condition and overwrite; some know If-None-Match only.  So two scratch objects are put, put again, and

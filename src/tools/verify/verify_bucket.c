@@ -176,7 +176,7 @@ static int report(struct roots *r, const char *digits)
     return BKT_OK;
 }
 
-/* Other programs may have made domains there, which none of ours does. */
+/* Other programs may have made domains there; the connector refuses to. */
 static int look_in_db(struct roots *r)
 {
     bool is_domain;

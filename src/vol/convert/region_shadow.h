@@ -15,7 +15,7 @@ bool bkt_region_shadow_token(const struct bkt_object *dset, H5O_token_t *out);
 /** H5Rcreate() and H5Rcreate_object() both ask for an object's place.  Only H5Rcreate() asks before for the
  *  connector's class, and only H5Rcreate() must get the shadow.  H5Rcreate_object() asks before for the size
  *  of a token.  The state is the process's; the thread that has HDF5's lock changes and reads it.  The order
- *  is that of the HDF5 versions of native_header.h, without which there are no shadows. */
+ *  is that of the HDF5 versions of native_header.h; other versions have no shadows. */
 void bkt_region_shadow_was_asked_for_class(void);
 void bkt_region_shadow_was_asked_for_token_size(void);
 bool bkt_region_shadow_is_old_call(void);

@@ -123,7 +123,7 @@ static int add_mine(struct hand *h, uint64_t chunk)
     return BKT_OK;
 }
 
-/* The next chunk that is handed on; @p n processes get it.  UINT64_MAX: there is none. */
+/* The next chunk that is handed on; @p n processes get it.  UINT64_MAX: no further chunk. */
 static uint64_t next_handed(struct hand *h, unsigned *n)
 {
     uint64_t chunk;
