@@ -20,6 +20,9 @@ rule "use snprintf" "$(code -r --include='*.[ch]' '(^|[^a-z_n])v?sprintf *\(' sr
 rule "no strcpy, strcat, gets, alloca" "$(code -r --include='*.[ch]' '(^|[^a-z_])(strcpy|strcat|gets|alloca|strtok) *\(' src)"
 rule "H5Epush only in src/vol/core/h5err.c" "$(code -r --include='*.[ch]' 'H5Epush' src | grep -v '^src/vol/core/h5err\.c:')"
 rule "no struct typedefs" "$(code -r --include='*.[ch]' '^typedef struct' src | grep -vE '^src/(vol/h5bucket|samples/h5bucket_samples)\.h:')"
+rule "a name in a header of a library without bkt_" \
+    "$(code -ro --include='*.h' '^(struct|enum) [a-z0-9_]+ \{|^#define [A-Z0-9_]+|^[a-zA-Z][a-zA-Z0-9_ *]*[ *][a-z0-9_]+\(' src/base src/storage src/schema src/chunk src/vol src/samples src/mpi |
+        grep -vE '[ *](bkt|BKT|h5bucket|H5BUCKET|look|LOOK)_[a-zA-Z0-9_]*( \{|\()?$|__attribute__|#define X$')"
 rule "a struct's name has two meanings" \
     "$(find src -name '*.[ch]' -exec grep -hoE '^struct bkt_[a-z0-9_]+ \{' {} + | sort | uniq -d)"
 rule "no machine's path" "$(git ls-files -z 2>/dev/null | xargs -0 grep -nIE '(^|[^a-zA-Z0-9_.$}/])/(work|root)/[a-z]' -- 2>/dev/null | grep -v '^test/check_habits\.sh:')"

@@ -266,7 +266,7 @@ void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, 
     }
 }
 
-void bkt_recast_run(const struct bkt_recast *r, const unsigned char *src, unsigned char *dst, size_t n)
+void bkt_recast_apply(const struct bkt_recast *r, const unsigned char *src, unsigned char *dst, size_t n)
 {
     for (size_t k; n; n -= k, src += k * r->src, dst += k * r->dst) {
         k = r->n > 1 && n > BLOCK ? BLOCK : n; /* the elements are in the cache for the next step */

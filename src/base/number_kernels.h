@@ -55,4 +55,4 @@ void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bo
 void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, size_t sstride,
                      unsigned char *dst, size_t dstride, size_t n);
 /** Run all steps on @p n elements, packed on both sides.  Bytes of dst that no step fills stay unchanged. */
-void bkt_recast_run(const struct bkt_recast *r, const unsigned char *src, unsigned char *dst, size_t n);
+void bkt_recast_apply(const struct bkt_recast *r, const unsigned char *src, unsigned char *dst, size_t n);

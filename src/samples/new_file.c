@@ -200,7 +200,7 @@ static int init(struct bkt_sample_form *form, const struct h5bucket_samples_sche
                 const struct h5bucket_repository *repo, struct bkt_err *err)
 {
     BKT_PASS(take_settings(form, repo, err));
-    BKT_PASS(PASS_ON(err, form->type = H5Tcopy(schema->type), "the schema's type"));
+    BKT_PASS(BKT_PASS_H5(err, form->type = H5Tcopy(schema->type), "the schema's type"));
     form->number = bkt_numpy_number(form->type);
     BKT_FAIL_IF(
         err, form->number < 0, BKT_EUNSUP,
@@ -233,15 +233,15 @@ static int put_attribute(hid_t file, const char *name, hid_t type, hid_t mem, hi
                          struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5I_INVALID_HID;
-    BKT_PASS(PASS_ON(err, attr = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT), name));
-    return PASS_ON(err, H5Awrite(attr, mem, value), name);
+    BKT_PASS(BKT_PASS_H5(err, attr = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT), name));
+    return BKT_PASS_H5(err, H5Awrite(attr, mem, value), name);
 }
 
 static int put_scalar(hid_t file, const char *name, hid_t type, hid_t mem, const void *value,
                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
-    BKT_PASS(PASS_ON(err, space = H5Screate(H5S_SCALAR), name));
+    BKT_PASS(BKT_PASS_H5(err, space = H5Screate(H5S_SCALAR), name));
     return put_attribute(file, name, type, mem, space, value, err);
 }
 
@@ -256,7 +256,7 @@ static int put_integers(hid_t file, const char *name, const hsize_t *values, int
 {
     hsize_t count = (hsize_t)n;
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
-    BKT_PASS(PASS_ON(err, space = H5Screate_simple(1, &count, NULL), name));
+    BKT_PASS(BKT_PASS_H5(err, space = H5Screate_simple(1, &count, NULL), name));
     return put_attribute(file, name, H5T_STD_I64LE, H5T_NATIVE_UINT64, space, values, err);
 }
 
@@ -264,9 +264,9 @@ static int put_version(hid_t file, struct bkt_err *err)
 {
     const char *text = VERSION;
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
-    BKT_PASS(PASS_ON(err, type = H5Tcopy(H5T_C_S1), VERSION_ATTRIBUTE));
-    BKT_PASS(PASS_ON(err, H5Tset_size(type, H5T_VARIABLE), VERSION_ATTRIBUTE));
-    BKT_PASS(PASS_ON(err, H5Tset_cset(type, H5T_CSET_UTF8), VERSION_ATTRIBUTE));
+    BKT_PASS(BKT_PASS_H5(err, type = H5Tcopy(H5T_C_S1), VERSION_ATTRIBUTE));
+    BKT_PASS(BKT_PASS_H5(err, H5Tset_size(type, H5T_VARIABLE), VERSION_ATTRIBUTE));
+    BKT_PASS(BKT_PASS_H5(err, H5Tset_cset(type, H5T_CSET_UTF8), VERSION_ATTRIBUTE));
     return put_scalar(file, VERSION_ATTRIBUTE, type, type, &text, err);
 }
 
@@ -283,7 +283,7 @@ static int put_options(hid_t file, const struct bkt_sample_filters *f, struct bk
         return put_integers(file, name, cd, (int)f->n_cd, err);
     if (f->n_cd == 1)
         return put_integer(file, name, cd[0], err);
-    BKT_PASS(PASS_ON(err, type = bkt_numpy_bool(), name));
+    BKT_PASS(BKT_PASS_H5(err, type = bkt_numpy_bool(), name));
     return put_scalar(file, name, type, type, &no, err);
 }
 
@@ -309,8 +309,8 @@ static int put_attributes(hid_t file, const struct bkt_sample_form *form, struct
 static int change_attribute(hid_t file, const char *name, const hsize_t *values, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5I_INVALID_HID;
-    BKT_PASS(PASS_ON(err, attr = H5Aopen(file, name, H5P_DEFAULT), name));
-    return PASS_ON(err, H5Awrite(attr, H5T_NATIVE_UINT64, values), name);
+    BKT_PASS(BKT_PASS_H5(err, attr = H5Aopen(file, name, H5P_DEFAULT), name));
+    return BKT_PASS_H5(err, H5Awrite(attr, H5T_NATIVE_UINT64, values), name);
 }
 
 /* ---- collections ---- */
@@ -320,14 +320,15 @@ static int put_collections(hid_t file, const struct bkt_sample_form *form, struc
     const struct bkt_collections *c = &form->rules;
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
     char name[16];
-    BKT_PASS(PASS_ON(err, space = H5Screate_simple(c->dims, c->extent, NULL), "the extent of a collection"));
-    BKT_PASS(PASS_ON(err, dcpl = H5Pcreate(H5P_DATASET_CREATE), "a creation list"));
-    BKT_PASS(PASS_ON(err, H5Pset_chunk(dcpl, c->dims, c->chunk), "the chunks of a collection"));
+    BKT_PASS(
+        BKT_PASS_H5(err, space = H5Screate_simple(c->dims, c->extent, NULL), "the extent of a collection"));
+    BKT_PASS(BKT_PASS_H5(err, dcpl = H5Pcreate(H5P_DATASET_CREATE), "a creation list"));
+    BKT_PASS(BKT_PASS_H5(err, H5Pset_chunk(dcpl, c->dims, c->chunk), "the chunks of a collection"));
     BKT_PASS(bkt_sample_filters_set(&form->filters, dcpl, err));
     for (unsigned i = 0; i < BKT_COLLECTIONS; i++) {
         BKT_CLEANUP(bkt_hid_closep) hid_t made = H5I_INVALID_HID;
         (void)snprintf(name, sizeof name, "%u", i);
-        BKT_PASS(PASS_ON(
+        BKT_PASS(BKT_PASS_H5(
             err, made = H5Dcreate2(file, name, form->type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT), name));
     }
     return BKT_OK;
@@ -382,19 +383,20 @@ static int make_folders(const char *name, const struct bkt_sample_form *form, st
 /* HDF5 1.10 can read the result, as all programs that know the format can. */
 static int plain_list(hid_t *fapl, struct bkt_err *err)
 {
-    BKT_PASS(PASS_ON(err, *fapl = H5Pcreate(H5P_FILE_ACCESS), "a file access list"));
-    BKT_PASS(PASS_ON(err, H5Pset_vol(*fapl, H5VL_NATIVE, NULL), "HDF5's own connector"));
-    BKT_PASS(PASS_ON(err, H5Pset_fapl_sec2(*fapl), "HDF5's driver for local files"));
-    return PASS_ON(err, H5Pset_libver_bounds(*fapl, H5F_LIBVER_V110, H5F_LIBVER_V110), "the file's version");
+    BKT_PASS(BKT_PASS_H5(err, *fapl = H5Pcreate(H5P_FILE_ACCESS), "a file access list"));
+    BKT_PASS(BKT_PASS_H5(err, H5Pset_vol(*fapl, H5VL_NATIVE, NULL), "HDF5's own connector"));
+    BKT_PASS(BKT_PASS_H5(err, H5Pset_fapl_sec2(*fapl), "HDF5's driver for local files"));
+    return BKT_PASS_H5(err, H5Pset_libver_bounds(*fapl, H5F_LIBVER_V110, H5F_LIBVER_V110),
+                       "the file's version");
 }
 
 static int store(hid_t file, const struct bkt_sample_form *form, struct bkt_err *err)
 {
     void *handle = NULL; /* of HDF5's driver for local files: its descriptor */
-    BKT_PASS(PASS_ON(err, H5Fflush(file, H5F_SCOPE_LOCAL), "flushing"));
+    BKT_PASS(BKT_PASS_H5(err, H5Fflush(file, H5F_SCOPE_LOCAL), "flushing"));
     if (!form->plain || !form->sync)
         return BKT_OK;
-    BKT_PASS(PASS_ON(err, H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "the file's descriptor"));
+    BKT_PASS(BKT_PASS_H5(err, H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "the file's descriptor"));
     BKT_FAIL_IF(err, fsync(*(const int *)handle) < 0, BKT_EIO, "the file can't be stored: %s",
                 strerror(errno));
     return BKT_OK;
@@ -405,14 +407,14 @@ static int fill(hid_t file, const struct bkt_sample_form *form, struct bkt_err *
     BKT_PASS(put_collections(file, form, err));
     BKT_PASS(put_attributes(file, form, err));
     BKT_PASS(store(file, form, err));
-    return form->plain ? PASS_ON(err, H5Fstart_swmr_write(file), "SWMR") : BKT_OK;
+    return form->plain ? BKT_PASS_H5(err, H5Fstart_swmr_write(file), "SWMR") : BKT_OK;
 }
 
 static int create(const char *name, hid_t fapl, const struct bkt_sample_form *form, hid_t *file,
                   struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t made = H5I_INVALID_HID;
-    BKT_TRY(err, PASS_ON(err, made = H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, fapl), name),
+    BKT_TRY(err, BKT_PASS_H5(err, made = H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, fapl), name),
             "a new file of samples");
     int rc = fill(made, form, err);
     if (rc == BKT_OK) {

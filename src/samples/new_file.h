@@ -1,8 +1,8 @@
 /* New files of a repository: their collections and attributes, by the rules of the format. */
 #pragma once
 
-#include "samples/filters.h"
 #include "samples/h5bucket_samples.h"
+#include "samples/sample_filters.h"
 
 /* ---- the rules of both formats: how many collections a file has, their extents and chunks, and where a
  * sample lies in them.  Pure: no HDF5 but its types.

@@ -7,7 +7,7 @@
 
 #include "base/num.h"
 #include "base/os/pool.h"
-#include "samples/filters.h"
+#include "samples/sample_filters.h"
 #include "vol/core/hid.h"
 #include "vol/h5bucket.h"
 

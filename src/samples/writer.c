@@ -46,7 +46,7 @@ static int close_file(struct h5bucket_samples *w, struct bkt_err *err)
     BKT_PASS(flush(w, err));
     close_collection(w);
     if (w->file >= 0)
-        BKT_PASS(PASS_ON(err, H5Fclose(w->file), w->uid));
+        BKT_PASS(BKT_PASS_H5(err, H5Fclose(w->file), w->uid));
     w->file = H5I_INVALID_HID;
     return BKT_OK;
 }
@@ -55,8 +55,8 @@ static int open_collection(struct h5bucket_samples *w, struct bkt_err *err)
 {
     char name[16];
     (void)snprintf(name, sizeof name, "%u", w->collection);
-    BKT_PASS(PASS_ON(err, w->dataset = H5Dopen2(w->file, name, H5P_DEFAULT), name));
-    return PASS_ON(err, w->space = H5Dget_space(w->dataset), name);
+    BKT_PASS(BKT_PASS_H5(err, w->dataset = H5Dopen2(w->file, name, H5P_DEFAULT), name));
+    return BKT_PASS_H5(err, w->space = H5Dget_space(w->dataset), name);
 }
 
 /* Open the collection with the next place.  The format leaves the last collection of a file empty. */
@@ -104,10 +104,10 @@ static int write_sample(struct h5bucket_samples *w, const void *sample, const hs
     hsize_t start[H5S_MAX_RANK], count[H5S_MAX_RANK];
     BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5I_INVALID_HID;
     bkt_collections_block(c, w->row, shape, start, count);
-    BKT_PASS(PASS_ON(err, mem = H5Screate_simple(c->dims, count, NULL), "a sample's elements"));
-    BKT_PASS(PASS_ON(err, H5Sselect_hyperslab(w->space, H5S_SELECT_SET, start, NULL, count, NULL),
-                     "a sample's place"));
-    return PASS_ON(err, H5Dwrite(w->dataset, w->form.type, mem, w->space, H5P_DEFAULT, sample), w->uid);
+    BKT_PASS(BKT_PASS_H5(err, mem = H5Screate_simple(c->dims, count, NULL), "a sample's elements"));
+    BKT_PASS(BKT_PASS_H5(err, H5Sselect_hyperslab(w->space, H5S_SELECT_SET, start, NULL, count, NULL),
+                         "a sample's place"));
+    return BKT_PASS_H5(err, H5Dwrite(w->dataset, w->form.type, mem, w->space, H5P_DEFAULT, sample), w->uid);
 }
 
 static int append(struct h5bucket_samples *w, const void *sample, const hsize_t *shape,

@@ -168,7 +168,7 @@ static bool is_spread(const struct bkt_shared_puts *s, const struct bkt_req *req
     return true;
 }
 
-bool bkt_shared_puts_run(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n)
+bool bkt_shared_puts_perform(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf send = {0}, recv = {0};
     uint64_t what = A_BATCH;
@@ -209,7 +209,7 @@ static void run_message(struct bkt_store *st, const struct bkt_buf *message)
     r = bkt_rd_of(message->ptr, message->len);
     for (size_t i = 0; i < n; i++)
         reqs[i] = take_request(&r);
-    (void)bkt_store_run(st, reqs, n, NULL);
+    (void)bkt_store_perform(st, reqs, n, NULL);
     for (size_t i = 0; i < n; i++)
         bkt_req_fini(&reqs[i]);
     free(reqs);

@@ -18,7 +18,8 @@ struct bkt_shared_puts;
 struct bkt_shared_puts *bkt_shared_puts_new(struct bkt_comm *c, struct bkt_store *st);
 void bkt_shared_puts_free(struct bkt_shared_puts *s); /* NULL is fine */
 
-/** In the first process: from now on, bkt_store_run() on this thread spreads batches of PUTs to the store.
+/** In the first process: from now on, bkt_store_perform() on this thread spreads batches of PUTs to the
+ * store.
  *  @param recording  records; it gets the outcomes of the other processes, too */
 void bkt_shared_puts_begin(struct bkt_shared_puts *s, struct bkt_recording *recording);
 /** In the first process: the others return from bkt_shared_puts_serve(). */
@@ -29,6 +30,6 @@ BKT_NODISCARD int bkt_shared_puts_serve(struct bkt_shared_puts *s, struct bkt_er
 
 /* ---- for storage/store_wait.c ---- */
 
-/** Run a batch of bkt_store_run() in several processes.  False: the batch isn't to be spread, and no request
- * has begun. */
-bool bkt_shared_puts_run(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n);
+/** Run a batch of bkt_store_perform() in several processes.  False: the batch isn't to be spread, and no
+ * request has begun. */
+bool bkt_shared_puts_perform(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n);

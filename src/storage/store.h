@@ -87,7 +87,7 @@ struct bkt_req {
                                         after bkt_store_cancelled() */
     /** Called exactly once, on any thread, after the outputs are set.  It must not block, nor call the
      *  store's blocking functions.  It may start further requests, hand work to a pool, and free the request.
-     *  NULL is allowed only under bkt_store_run(). */
+     *  NULL is allowed only under bkt_store_perform(). */
     void (*done)(struct bkt_req *req);
     void *arg;                       /* the caller's own */
 
@@ -108,7 +108,7 @@ struct bkt_req {
     const char       *uri;   /* the store's, for messages */
     void             *impl;
     struct bkt_req   *next;
-    struct bkt_req_batch *batch; /* bkt_store_run()'s */
+    struct bkt_req_batch *batch;     /* bkt_store_perform()'s */
     struct bkt_recording *recording; /* gets the outcome; NULL: none */
 };
 
@@ -188,11 +188,11 @@ void bkt_store_cancelled(void);
 /** Start @p n requests (done must be NULL) and wait for all.  Each request's rc has its own result.
  *  @return BKT_OK if all succeeded, else the first failure's code in request order, with its error in @p
  *  err */
-int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
-/** As bkt_store_run(), for @p n > 0.  @p meanwhile (may be NULL) is called once all requests have begun,
+int bkt_store_perform(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
+/** As bkt_store_perform(), for @p n > 0.  @p meanwhile (may be NULL) is called once all requests have begun,
  *  before the first is waited for. */
-int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
-                      void *arg, struct bkt_err *err);
+int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
+                          void *arg, struct bkt_err *err);
 
 /** Requests that one thread waits for; see store_impl.h. */
 struct bkt_req_batch {
@@ -223,13 +223,13 @@ void bkt_req_fini(struct bkt_req *req);
 /** Requests that own their keys.  A zeroed struct is empty. */
 struct bkt_reqs {
     struct bkt_req *v;
-    struct bkt_buf *keys; /* the key of each request: bkt_reqs_run() sets v[i].key to it */
+    struct bkt_buf *keys; /* the key of each request: bkt_reqs_perform() sets v[i].key to it */
     size_t          n;
 };
 /** Allocate @p n zeroed requests, to be filled in.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_reqs_init(struct bkt_reqs *r, size_t n);
 /** Run all requests at once and wait for them.  Each request's rc has its own result. */
-void bkt_reqs_run(struct bkt_store *st, struct bkt_reqs *r);
+void bkt_reqs_perform(struct bkt_store *st, struct bkt_reqs *r);
 void bkt_reqs_fini(struct bkt_reqs *r);
 
 /** Copy the known version to @p out, so that it can be read while answers arrive.  False: not known yet. */
@@ -239,7 +239,7 @@ const char *bkt_version_condition(const struct bkt_version *v);
 /** Forget the version: the next answer's version is recorded, whichever it is.  Data read before are void. */
 void bkt_version_forget(struct bkt_version *v);
 
-/** Blocking wrappers of bkt_store_run().  @p out gets the bytes in place of its contents; @p size (may be
+/** Blocking wrappers of bkt_store_perform().  @p out gets the bytes in place of its contents; @p size (may be
  *  NULL) gets the object's size. */
 BKT_NODISCARD int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t len,
                                 struct bkt_buf *out, struct bkt_err *err);

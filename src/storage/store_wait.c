@@ -79,9 +79,9 @@ void bkt_await_fini(struct bkt_await *w)
     w->batch.n = 0;
 }
 
-int bkt_store_run(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err)
+int bkt_store_perform(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err)
 {
-    return n ? bkt_store_run_and(st, reqs, n, NULL, NULL, err) : BKT_OK;
+    return n ? bkt_store_perform_and(st, reqs, n, NULL, NULL, err) : BKT_OK;
 }
 
 static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
@@ -99,11 +99,11 @@ static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void 
     bkt_req_batch_fini(&b);
 }
 
-int bkt_store_run_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
-                      void *arg, struct bkt_err *err)
+int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
+                          void *arg, struct bkt_err *err)
 {
     struct bkt_shared_puts *shared_puts = meanwhile ? NULL : st->shared_puts;
-    if (!shared_puts || !bkt_shared_puts_run(shared_puts, reqs, n))
+    if (!shared_puts || !bkt_shared_puts_perform(shared_puts, reqs, n))
         run_here(st, reqs, n, meanwhile, arg);
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = NULL;
@@ -122,11 +122,11 @@ int bkt_reqs_init(struct bkt_reqs *r, size_t n)
     return BKT_OK;
 }
 
-void bkt_reqs_run(struct bkt_store *st, struct bkt_reqs *r)
+void bkt_reqs_perform(struct bkt_store *st, struct bkt_reqs *r)
 {
     for (size_t i = 0; i < r->n; i++)
         r->v[i].key = bkt_buf_str(&r->keys[i]);
-    (void)bkt_store_run(st, r->v, r->n, NULL);
+    (void)bkt_store_perform(st, r->v, r->n, NULL);
 }
 
 void bkt_reqs_fini(struct bkt_reqs *r)
@@ -146,7 +146,7 @@ int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t 
                   struct bkt_err *err)
 {
     BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_GET, .key = key, .off = off, .len = len};
-    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    BKT_PASS(bkt_store_perform(st, &req, 1, err));
     bkt_buf_fini(out);
     bkt_buf_move(out, &req.body);
     return BKT_OK;
@@ -155,7 +155,7 @@ int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t 
 int bkt_store_head(struct bkt_store *st, const char *key, uint64_t *size, struct bkt_err *err)
 {
     BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_HEAD, .key = key};
-    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    BKT_PASS(bkt_store_perform(st, &req, 1, err));
     if (size)
         *size = req.size;
     return BKT_OK; /* NOLINT(clang-analyzer-core.StackAddressEscape): a batch's requests are never put off */
@@ -167,7 +167,7 @@ int bkt_store_put(struct bkt_store *st, const char *key, const void *bytes, size
     BKT_CLEANUP(req_finip)
     struct bkt_req req = {.op = BKT_PUT, .key = key, .put = bytes, .put_len = len, .if_match = if_match,
                           .if_none_match = if_none_match};
-    BKT_PASS(bkt_store_run(st, &req, 1, err));
+    BKT_PASS(bkt_store_perform(st, &req, 1, err));
     if (etag)
         memcpy(etag, req.etag, sizeof req.etag);
     return BKT_OK; /* NOLINT(clang-analyzer-core.StackAddressEscape): as above */
@@ -183,7 +183,7 @@ int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, st
         k = (size_t)bkt_min_u64(cap, n - done);
         for (size_t i = 0; i < k; i++)
             req[i] = (struct bkt_req){.op = BKT_DELETE, .key = keys[done + i]};
-        int got = bkt_store_run(st, req, k, rc < 0 ? NULL : err);
+        int got = bkt_store_perform(st, req, k, rc < 0 ? NULL : err);
         rc      = rc < 0 ? rc : got;
         for (size_t i = 0; i < k; i++)
             bkt_req_fini(&req[i]);

@@ -164,7 +164,7 @@ static herr_t terminate(void)
     bkt_pool_shutdown();
     bkt_plugin_close_all();
     bkt_token_forget_all();
-    vfd_term();
+    bkt_vfd_term();
     bkt_h5err_term();
     bkt_h5err_restore(reported);
     return 0;

@@ -29,7 +29,7 @@ static const char table_json[]  =
 static void put_object(struct bkt_store *st, const char *key, const void *p, size_t n)
 {
     struct bkt_req q = {.op = BKT_PUT, .key = key, .put = p, .put_len = n};
-    (void)bkt_store_run(st, &q, 1, NULL);
+    (void)bkt_store_perform(st, &q, 1, NULL);
     bkt_req_fini(&q);
 }
 

@@ -40,7 +40,7 @@ static inline const char *first_line(const struct bkt_err *e) { return e && e->n
 static inline int put_text(struct bkt_store *st, const char *key, const char *text, const char *match, const char *none, char *etag)
 {
     struct bkt_req r  = {.op = BKT_PUT, .key = key, .put = text, .put_len = strlen(text), .if_match = match, .if_none_match = none};
-    int            rc = bkt_store_run(st, &r, 1, NULL);
+    int rc = bkt_store_perform(st, &r, 1, NULL);
     if (etag)
         memcpy(etag, r.etag, sizeof r.etag);
     bkt_req_fini(&r);

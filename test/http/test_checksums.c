@@ -157,7 +157,7 @@ static void get(size_t i)
     (void)snprintf(sums[1], sizeof sums[1], "%08x", bkt_crc32c_by_tables(0, o->data, LEN));
     f.flip_gets     = gets[i].flips;
     unsigned before = server_count(s);
-    int      rc     = bkt_store_run(st, &r, 1, &err);
+    int rc = bkt_store_perform(st, &r, 1, &err);
     CHECK(rc == gets[i].want, "%s: %s (%s)", gets[i].name, bkt_err_text(rc), first_line(&err));
     CHECK(server_count(s) - before == gets[i].requests, "%s: %u requests", gets[i].name, server_count(s) - before);
     const char *got = form == WHOLE ? bkt_buf_str(&r.body) : form == POURED ? poured : to;

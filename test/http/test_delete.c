@@ -62,7 +62,7 @@ static int delete_all(struct bkt_store *st, struct bkt_req *reqs, char (*keys)[2
         reqs[i] = (struct bkt_req){.op = BKT_DELETE, .key = keys[i]};
     }
     now.posts = now.singles = now.keys = 0;
-    return bkt_store_run(st, reqs, n, err);
+    return bkt_store_perform(st, reqs, n, err);
 }
 
 static void fini_all(struct bkt_req *reqs, size_t n)
@@ -181,7 +181,7 @@ static void numbers(struct server *s)
           "a key that XML can't say goes by itself: %u, %u", now.posts, now.singles);
     struct bkt_req pair[2] = {{.op = BKT_DELETE, .key = "x"}, {.op = BKT_HEAD, .key = "y"}};
     now.posts = now.singles = 0;
-    (void)bkt_store_run(st, pair, 2, NULL);
+    (void)bkt_store_perform(st, pair, 2, NULL);
     CHECK(!now.posts && now.singles == 1, "other requests don't go along");
     fini_all(pair, 2);
     bkt_store_close(st);

@@ -94,14 +94,14 @@ static void connections_are_bounded_and_kept(struct server *s)
     struct bkt_store *st  = open_store(server_url(s), "connections=64;test.hedge=0");
     struct bkt_req   *r   = ranges(1, len, dst);
     struct bkt_err    err = {0};
-    CHECK(bkt_store_run(st, r, 1, &err) == BKT_OK, "%s", first_line(&err)); /* the first goes alone */
+    CHECK(bkt_store_perform(st, r, 1, &err) == BKT_OK, "%s", first_line(&err)); /* the first goes alone */
     check_ranges("the first", r, 1, len, dst);
     free(r);
     server_reset(s);
     atomic_store(&mode, TOGETHER);
     r = ranges(n, len, dst);
     (void)stats_since();
-    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
     struct bkt_stats d = stats_since();
     check_ranges("512 at once", r, n, len, dst);
     CHECK(d.attempts == n && d.get == n && d.retries == 0, "%lu attempts", (unsigned long)d.attempts);
@@ -111,7 +111,7 @@ static void connections_are_bounded_and_kept(struct server *s)
     atomic_store(&mode, PLAIN);
     free(r);
     r = ranges(64, len, dst);
-    CHECK(bkt_store_run(st, r, 64, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, 64, &err) == BKT_OK, "%s", first_line(&err));
     check_ranges("64 more", r, 64, len, dst);
     d = stats_since();
     CHECK(d.connections == 0, "%lu connections opened anew", (unsigned long)d.connections);
@@ -130,7 +130,7 @@ static void small_ones_have_twice_as_many(void)
     struct bkt_store *st  = open_store(server_url(s), "test.hedge=0");
     struct bkt_req   *r   = ranges(1, len, dst);
     struct bkt_err    err = {0};
-    CHECK(bkt_store_run(st, r, 1, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, 1, &err) == BKT_OK, "%s", first_line(&err));
     check_ranges("the first", r, 1, len, dst);
     free(r);
     server_reset(s);
@@ -139,7 +139,7 @@ static void small_ones_have_twice_as_many(void)
     for (size_t i = 0; i < n; i++)
         r[i].small = true;
     (void)stats_since();
-    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
     check_ranges("128 small ones", r, n, len, dst);
     CHECK(stats_since().connections == n - 1, "all at once");
     atomic_store(&mode, PLAIN);
@@ -161,7 +161,7 @@ static void late_answers_are_hedged(struct server *s)
     struct bkt_err    err = {0};
     atomic_store(&mode, LATE);
     (void)stats_since();
-    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
     struct bkt_stats d = stats_since();
     check_ranges("600 with late ones", r, n, len, dst);
     CHECK(d.hedges >= 5 && d.hedges <= n / 20 + 16, "%lu sent a second time", (unsigned long)d.hedges);
@@ -170,7 +170,7 @@ static void late_answers_are_hedged(struct server *s)
     free(r);
     st = open_store(server_url(s), "test.hedge=0;deadline_ms=1500;retries=0");
     r  = ranges(150, len, dst);
-    CHECK(bkt_store_run(st, r, 150, &err) == BKT_ETIME && stats_since().hedges == 0, "hedge=0");
+    CHECK(bkt_store_perform(st, r, 150, &err) == BKT_ETIME && stats_since().hedges == 0, "hedge=0");
     for (size_t i = 0; i < 150; i++)
         bkt_req_fini(&r[i]);
     atomic_store(&mode, PLAIN);
@@ -194,7 +194,7 @@ static void stuck_bodies_are_resumed(struct server *s, enum mode m)
     unsigned before = server_count(s);
     double   t0     = seconds();
     (void)stats_since();
-    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
     struct bkt_stats d = stats_since();
     check_ranges("600 with stuck ones", r, n, len, dst);
     unsigned stuck = atomic_load(&n_stuck), rests = atomic_load(&n_rests);
@@ -239,7 +239,7 @@ static void requests_can_be_chained(const char *uri, int n)
                       .done = PTHREAD_COND_INITIALIZER};
     if (!bkt_store_is_readonly(c.st)) {
         struct bkt_req put = {.op = BKT_PUT, .key = "o", .put = data, .put_len = SIZE};
-        CHECK(bkt_store_run(c.st, &put, 1, NULL) == BKT_OK, "put");
+        CHECK(bkt_store_perform(c.st, &put, 1, NULL) == BKT_OK, "put");
         bkt_req_fini(&put);
     }
     c.req = (struct bkt_req){.op = BKT_GET, .key = "o", .off = 10, .len = 20, .done = next_link, .arg = &c};
@@ -289,14 +289,14 @@ static void cancel_ends_what_waits(struct server *s)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = "o", .len = BKT_WHOLE, .cancel = &cancel};
     atomic_store(&cancel, false);
     atomic_store(&mode, GIVES_UP);
-    int rc = bkt_store_run(st, r, BKT_COUNT(r), &err);
+    int rc = bkt_store_perform(st, r, BKT_COUNT(r), &err);
     CHECK(rc == BKT_ECANCEL, "%s (%s)", bkt_err_text(rc), first_line(&err));
     CHECK(seconds() - cancelled_at < 0.5, "took %.2f s", seconds() - cancelled_at);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
         bkt_req_fini(&r[i]);
     atomic_store(&mode, PLAIN);
     unsigned before = server_count(s);
-    rc              = bkt_store_run(st, r, 1, NULL);
+    rc = bkt_store_perform(st, r, 1, NULL);
     CHECK(rc == BKT_ECANCEL && server_count(s) == before, "a cancelled request is not sent");
     bkt_req_fini(&r[0]);
     bkt_store_close(st);
@@ -317,7 +317,7 @@ static void cancel_ends_what_is_under_way(struct server *s)
     atomic_store(&mode, HANGS);
     double t0 = seconds();
     (void)pthread_create(&t, NULL, cancel_soon, s);
-    int rc = bkt_store_run(st, r, BKT_COUNT(r), NULL);
+    int rc = bkt_store_perform(st, r, BKT_COUNT(r), NULL);
     CHECK(rc == BKT_ECANCEL && seconds() - t0 < 30, "%s after %.2f s", bkt_err_text(rc), seconds() - t0);
     (void)pthread_join(t, NULL);
     atomic_store(&mode, PLAIN);
@@ -326,7 +326,7 @@ static void cancel_ends_what_is_under_way(struct server *s)
         bkt_req_fini(&r[i]);
         r[i].cancel = NULL;
     }
-    CHECK(bkt_store_run(st, r, BKT_COUNT(r), NULL) == BKT_OK, "afterwards");
+    CHECK(bkt_store_perform(st, r, BKT_COUNT(r), NULL) == BKT_OK, "afterwards");
     for (size_t i = 0; i < BKT_COUNT(r); i++) {
         CHECK(memcmp(dst[i], data + i, sizeof dst[i]) == 0, "request %zu", i);
         bkt_req_fini(&r[i]);
@@ -344,7 +344,7 @@ static void a_busy_server_gets_less(struct server *s)
     struct bkt_err    err = {0};
     atomic_store(&mode, NARROW);
     atomic_store(&n_refused, 0);
-    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
     atomic_store(&mode, PLAIN);
     check_ranges("from a busy server", r, n, len, dst);
     CHECK(atomic_load(&n_refused) > 0 && atomic_load(&n_refused) < n / 2, "%u of %zu refused", atomic_load(&n_refused), n);

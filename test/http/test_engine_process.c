@@ -56,7 +56,7 @@ static void idle_is_idle(struct server *s)
     struct bkt_store *st  = open_store(server_url(s), "connections=64");
     struct bkt_req   *r   = ranges(n, len, dst);
     long              us = 0, wake_ups = 0;
-    CHECK(bkt_store_run(st, r, n, NULL) == BKT_OK, "64 requests");
+    CHECK(bkt_store_perform(st, r, n, NULL) == BKT_OK, "64 requests");
     check_ranges("before idling", r, n, len, dst);
     CHECK(is_idle(&us, &wake_ups), "%ld us of processor time, %ld wake-ups in a second of idling", us, wake_ups);
     bkt_store_close(st);
@@ -72,7 +72,7 @@ static void shutdown_leaves_nothing_and_starts_again(struct server *s)
     for (int i = 0; i < 5; i++) {
         struct bkt_store *st = open_store(server_url(s), "");
         struct bkt_req   *r  = ranges(1, sizeof dst, dst);
-        CHECK(bkt_store_run(st, r, 1, NULL) == BKT_OK, "round %d", i);
+        CHECK(bkt_store_perform(st, r, 1, NULL) == BKT_OK, "round %d", i);
         check_ranges("after a shutdown", r, 1, sizeof dst, dst);
         free(r);
         bkt_store_close(st);
@@ -145,7 +145,7 @@ static void __attribute__((unused)) child_works_beside_its_parent(struct server 
     unsigned char     dst[1000];
     struct bkt_store *st = open_store(server_url(s), "");
     struct bkt_req   *r  = ranges(1, sizeof dst, dst);
-    CHECK(bkt_store_run(st, r, 1, NULL) == BKT_OK, "before fork");
+    CHECK(bkt_store_perform(st, r, 1, NULL) == BKT_OK, "before fork");
     unsigned conns = server_connections(s);
     size_t   files = count_dir("/proc/self/fd");
     pid_t    pid   = fork();
@@ -153,7 +153,7 @@ static void __attribute__((unused)) child_works_beside_its_parent(struct server 
         if (count_dir("/proc/self/fd") + 3 > files) /* two of the I/O thread's, and the connection */
             _exit(2);
         bkt_req_fini(&r[0]);
-        int rc = bkt_store_run(st, r, 1, NULL);
+        int rc = bkt_store_perform(st, r, 1, NULL);
         bkt_store_close(st);
         bkt_store_shutdown();
         _exit(rc == BKT_OK && memcmp(dst, data + r[0].off, sizeof dst) == 0 ? 0 : 1);
@@ -163,7 +163,7 @@ static void __attribute__((unused)) child_works_beside_its_parent(struct server 
     CHECK(server_connections(s) == conns + 1, "the child opened %u connections", server_connections(s) - conns);
     (void)stats_since();
     for (int i = 0; i < 3; i++)
-        CHECK(bkt_store_run(st, r, 1, NULL) == BKT_OK, "after fork");
+        CHECK(bkt_store_perform(st, r, 1, NULL) == BKT_OK, "after fork");
     CHECK(stats_since().connections == 0, "the parent's connection is gone");
     check_ranges("after fork", r, 1, sizeof dst, dst);
     free(r);
@@ -181,7 +181,7 @@ static void *run_many(void *arg)
     for (int i = 0; i < 20; i++) {
         unsigned char  *dst = malloc(20 * 100);
         struct bkt_req *r   = ranges(20, 100, dst);
-        (void)bkt_store_run(m->st, r, 20, NULL);
+        (void)bkt_store_perform(m->st, r, 20, NULL);
         for (int k = 0; k < 20; k++) {
             m->bad += r[k].rc != BKT_OK || memcmp(dst + (ptrdiff_t)k * 100, data + r[k].off, 100) != 0;
             bkt_req_fini(&r[k]);

@@ -60,7 +60,7 @@ static int run(struct bkt_store *st, enum bkt_op op, size_t len, struct bkt_err 
 {
     BKT_CLEANUP(bkt_freep) char *bytes = calloc(1, len + 1);
     struct bkt_req               r = {.op = op, .key = "k", .len = BKT_WHOLE, .put = bytes, .put_len = len, .if_match = len ? "\"e\"" : NULL};
-    int                          rc = bkt_store_run(st, &r, 1, err);
+    int rc = bkt_store_perform(st, &r, 1, err);
     bkt_req_fini(&r);
     return rc;
 }

@@ -51,7 +51,7 @@ static void no_file_at_all(struct bkt_store *st)
     none          = now;
     none.rlim_cur = 0;
     CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0, "the limit");
-    int rc = bkt_store_run(st, &r, 1, &err);
+    int rc = bkt_store_perform(st, &r, 1, &err);
     CHECK(rc == BKT_ENET && strstr(first_line(&err), "I/O thread cannot be started"), "%s (%s)", bkt_err_text(rc), first_line(&err));
     CHECK(strstr(first_line(&err), "after 0 retries in 0 ms"), "%s", first_line(&err));
     CHECK(!strstr(first_line(&err), "network"), "no advice where nothing was sent: %s", first_line(&err));
@@ -75,7 +75,7 @@ int main(void)
     memset(r, 0, sizeof r);
     for (int i = 0; i < N; i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = "k", .len = BKT_WHOLE};
-    int rc = bkt_store_run(st, r, N, &err);
+    int rc = bkt_store_perform(st, r, N, &err);
     CHECK(rc == BKT_OK, "%s (%s)", bkt_err_text(rc), first_line(&err));
     for (int i = 0; i < N; i++) {
         CHECK(rc < 0 || r[i].n == 10, "request %d: %lu bytes", i, (unsigned long)r[i].n);

@@ -386,7 +386,7 @@ static int run(struct bkt_store *st, size_t i, const char *etag, struct bkt_err 
                            .put      = NEW,
                            .put_len  = strlen(NEW),
                            .if_match = same ? etag : NULL};
-    int            rc   = bkt_store_run(st, &r, 1, err);
+    int rc = bkt_store_perform(st, &r, 1, err);
     const char    *want = part ? &OLD[4] : OLD;
     if (rc == BKT_OK && r.op == BKT_GET)
         CHECK(r.n == (part ? 6 : strlen(OLD)) && memcmp(r.body.ptr, want, r.n) == 0, "%s: other bytes", cases[i].name);

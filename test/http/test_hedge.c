@@ -57,7 +57,7 @@ static void read_all(struct bkt_store *st, size_t n, const char *what)
     unsigned char  *dst = calloc(n, LEN);
     struct bkt_req *r   = ranges(n, dst);
     struct bkt_err  err = {0};
-    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s: %s", what, first_line(&err));
+    CHECK(bkt_store_perform(st, r, n, &err) == BKT_OK, "%s: %s", what, first_line(&err));
     CHECK(memcmp(dst, data, n * LEN) == 0, "%s: wrong bytes", what);
     for (size_t i = 0; i < n; i++)
         bkt_req_fini(&r[i]);

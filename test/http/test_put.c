@@ -70,7 +70,7 @@ static void one_writer_sends_no_condition(void)
     char              e[BKT_ETAG_MAX];
     CHECK(put(st, "one", NULL, "*", e, NULL) == BKT_OK && put(st, "two", e, NULL, NULL, NULL) == BKT_OK && !f.probes, "PUT");
     struct bkt_req del = {.op = BKT_DELETE, .key = "db/a", .if_match = e};
-    CHECK(bkt_store_run(st, &del, 1, NULL) == BKT_OK && fake_s3_count(&f) == 0, "DELETE");
+    CHECK(bkt_store_perform(st, &del, 1, NULL) == BKT_OK && fake_s3_count(&f) == 0, "DELETE");
     bkt_req_fini(&del);
     bkt_store_close(st);
     bkt_store_shutdown();
@@ -93,7 +93,7 @@ static void many_ask_at_once(void)
         (void)snprintf(key[i], sizeof key[i], "k/%d", i);
         r[i] = (struct bkt_req){.op = BKT_PUT, .key = key[i], .put = key[i], .put_len = 3, .if_none_match = "*"};
     }
-    CHECK(bkt_store_run(st, r, N, &err) == BKT_OK && f.probes == 6, "%s, %u", first_line(&err), f.probes);
+    CHECK(bkt_store_perform(st, r, N, &err) == BKT_OK && f.probes == 6, "%s, %u", first_line(&err), f.probes);
     for (int i = 0; i < N; i++)
         bkt_req_fini(&r[i]);
     bkt_store_close(st);
@@ -384,13 +384,13 @@ static void late_puts_are_waited_for(void)
     memset(r, 0, sizeof r);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = "k", .len = BKT_WHOLE};
-    CHECK(bkt_store_run(st, r, BKT_COUNT(r), NULL) == BKT_OK, "what is usual");
+    CHECK(bkt_store_perform(st, r, BKT_COUNT(r), NULL) == BKT_OK, "what is usual");
     for (size_t i = 0; i < BKT_COUNT(r); i++)
         bkt_req_fini(&r[i]);
     (void)stats_since();
     both[0] = (struct bkt_req){.op = BKT_PUT, .key = "p", .put = "abc", .put_len = 3, .if_none_match = "*"};
     both[1] = (struct bkt_req){.op = BKT_GET, .key = "late", .len = BKT_WHOLE};
-    CHECK(bkt_store_run(st, both, 2, NULL) == BKT_OK, "what is late");
+    CHECK(bkt_store_perform(st, both, 2, NULL) == BKT_OK, "what is late");
     CHECK(stats_since().hedges == 1, "the GET is sent twice");
     bkt_req_fini(&both[0]);
     bkt_req_fini(&both[1]);

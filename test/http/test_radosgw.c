@@ -21,7 +21,7 @@ static int put(struct bkt_store *st, const char *key, const void *p, size_t n, c
 {
     struct bkt_req r   = {.op = BKT_PUT, .key = key, .put = p, .put_len = n, .if_none_match = none};
     struct bkt_err err = {0};
-    int            rc  = bkt_store_run(st, &r, 1, &err);
+    int rc = bkt_store_perform(st, &r, 1, &err);
     if (rc < 0 && rc != BKT_EPRECOND)
         (void)printf("PUT %s: %s\n", key, first_line(&err));
     if (etag)
@@ -44,7 +44,8 @@ static void odd_keys(struct bkt_store *st, const char *what)
         CHECK(bkt_store_get(st, key, 2, 3, &out, &err) == BKT_OK && out.len == 3 && memcmp(out.ptr, key + 2, 3) == 0,
               "%s: range of '%s': %s", what, names[i], first_line(&err));
         struct bkt_req del = {.op = BKT_DELETE, .key = key};
-        CHECK(bkt_store_run(st, &del, 1, &err) == BKT_OK, "%s: delete '%s': %s", what, names[i], first_line(&err));
+        CHECK(bkt_store_perform(st, &del, 1, &err) == BKT_OK, "%s: delete '%s': %s", what, names[i],
+              first_line(&err));
         bkt_req_fini(&del);
         CHECK(bkt_store_get(st, key, 0, BKT_WHOLE, &out, NULL) == BKT_ENOENT, "%s: '%s' is still there", what, names[i]);
         bkt_buf_fini(&out);
@@ -73,14 +74,14 @@ static void conditions(struct bkt_store *st)
         struct bkt_req r = {.op = cases[i].op, .key = key, .off = cases[i].off, .len = cases[i].len,
                             .if_match = cases[i].match ? e : NULL, .if_none_match = cases[i].none ? e : NULL};
         struct bkt_err err = {0};
-        int            rc  = bkt_store_run(st, &r, 1, &err);
+        int rc = bkt_store_perform(st, &r, 1, &err);
         CHECK(rc == cases[i].want, "case %zu: %s (%s)", i, bkt_err_text(rc), first_line(&err));
         CHECK(rc < 0 || (r.size == 10 && r.mtime > 1e9 && strcmp(r.etag, etag) == 0), "case %zu: size %lu", i,
               (unsigned long)r.size);
         bkt_req_fini(&r);
     }
     struct bkt_req del = {.op = BKT_DELETE, .key = key};
-    CHECK(bkt_store_run(st, &del, 1, NULL) == BKT_OK, "delete");
+    CHECK(bkt_store_perform(st, &del, 1, NULL) == BKT_OK, "delete");
     bkt_req_fini(&del);
 }
 
@@ -104,7 +105,7 @@ static void run_all(struct bkt_store *st, enum bkt_op op)
         (void)snprintf(key[i], sizeof key[i], "%s/list a+/%d/x&<%d", prefix, i % 3, i);
         r[i] = (struct bkt_req){.op = op, .key = key[i], .put = "x", .put_len = op == BKT_PUT};
     }
-    CHECK(bkt_store_run(st, r, N, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, N, &err) == BKT_OK, "%s", first_line(&err));
     for (int i = 0; i < N; i++)
         bkt_req_fini(&r[i]);
 }

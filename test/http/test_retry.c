@@ -168,7 +168,7 @@ static void run_case(size_t i, bool into_dst)
     req.dst            = into_dst ? dst : NULL;
     double         t0  = seconds();
     (void)stats_since();
-    int                  rc = bkt_store_run(st, &req, 1, &err);
+    int rc = bkt_store_perform(st, &req, 1, &err);
     struct bkt_stats     d  = stats_since();
     const char          *w  = cases[i].what;
     size_t               n  = cases[i].len == BKT_WHOLE ? SIZE : (size_t)cases[i].len;

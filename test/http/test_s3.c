@@ -21,7 +21,7 @@ static void object(const struct seen *r, struct answer *a, void *arg)
 static int get(struct bkt_store *st, const char *key, struct bkt_err *err)
 {
     struct bkt_req r  = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
-    int            rc = bkt_store_run(st, &r, 1, err);
+    int rc = bkt_store_perform(st, &r, 1, err);
     CHECK(rc < 0 || (r.n == 16 && memcmp(r.body.ptr, data, 16) == 0), "%s: wrong bytes", key);
     bkt_req_fini(&r);
     return rc;
@@ -79,7 +79,8 @@ static void requests_are_signed(void)
     CHECK(strlen(seen_header(&r, "x-amz-content-sha256")) == 64, "payload hash");
     CHECK(!strstr(r.headers, "very-secret"), "no secret is sent");
     struct bkt_req put = {.op = BKT_PUT, .key = "p", .put = "abc", .put_len = 3};
-    CHECK(bkt_store_run(st, &put, 1, &err) == BKT_OK && server_seen(s, 1, &r) && server_count(s) == 2, "put: %s", first_line(&err));
+    CHECK(bkt_store_perform(st, &put, 1, &err) == BKT_OK && server_seen(s, 1, &r) && server_count(s) == 2,
+          "put: %s", first_line(&err));
     CHECK(strcmp(seen_header(&r, "x-amz-content-sha256"),
                  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") == 0, "payload hash of a PUT");
     bkt_req_fini(&put);
@@ -124,7 +125,7 @@ static void conditions_reach_the_server(void)
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         struct bkt_req r = {.op = cases[i].op, .key = cases[i].key, .if_match = cases[i].match,
                             .if_none_match = cases[i].none, .put = "xy", .put_len = cases[i].op == BKT_PUT ? 2 : 0};
-        int rc = bkt_store_run(st, &r, 1, NULL);
+        int rc = bkt_store_perform(st, &r, 1, NULL);
         CHECK(rc == cases[i].want, "case %zu: %s", i, bkt_err_text(rc));
         CHECK(rc < 0 || cases[i].op != BKT_PUT || strcmp(r.etag, "\"new\"") == 0, "case %zu: etag %s", i, r.etag);
         bkt_req_fini(&r);
@@ -150,7 +151,7 @@ static void conditions_reach_the_server(void)
     for (size_t i = 0; i < BKT_COUNT(reads); i++) {
         struct bkt_req r = {.op = reads[i].op, .key = "k", .off = reads[i].off, .len = reads[i].len,
                             .if_match = reads[i].match, .if_none_match = reads[i].none};
-        int rc = bkt_store_run(st, &r, 1, NULL);
+        int rc = bkt_store_perform(st, &r, 1, NULL);
         CHECK(rc == reads[i].want && (rc < 0 || r.n == reads[i].n), "read %zu: %s, %lu bytes", i, bkt_err_text(rc),
               (unsigned long)r.n);
         CHECK((rc < 0 && rc != BKT_ERANGE) || r.size == 16, "read %zu: size %lu", i, (unsigned long)r.size);
@@ -158,7 +159,8 @@ static void conditions_reach_the_server(void)
         bkt_req_fini(&r);
     }
     struct bkt_req r = {.op = BKT_GET, .key = "k", .off = 10, .len = 10, .may_be_short = true};
-    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_OK && r.n == 6 && r.body.len == 6, "%lu bytes", (unsigned long)r.n);
+    CHECK(bkt_store_perform(st, &r, 1, NULL) == BKT_OK && r.n == 6 && r.body.len == 6, "%lu bytes",
+          (unsigned long)r.n);
     bkt_req_fini(&r);
     bkt_store_close(st);
     server_stop(s);
@@ -388,7 +390,7 @@ static void clock_is_set_by_the_server(void)
     int64_t off = bkt_store_ahead(st) + (int64_t)time(NULL) - 2209032000; /* noon of that day; how long the test takes is left out */
     CHECK(off >= 0 && off < 3600, "%lld s", (long long)off);
     struct bkt_req head = {.op = BKT_HEAD, .key = "k"};
-    CHECK(bkt_store_run(st, &head, 1, NULL) == BKT_OK, "head");
+    CHECK(bkt_store_perform(st, &head, 1, NULL) == BKT_OK, "head");
     bkt_req_fini(&head);
     bkt_store_close(st);
     server_stop(s);

@@ -163,7 +163,7 @@ static void burst(struct bkt_store *st, unsigned n)
     struct bkt_err err = {0};
     for (unsigned i = 0; i < n; i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = "file", .len = strlen(TEXT), .dst = to[i]};
-    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%u requests: %s", n, first_line(&err));
+    CHECK(bkt_store_perform(st, r, n, &err) == BKT_OK, "%u requests: %s", n, first_line(&err));
     for (unsigned i = 0; i < n; i++)
         bkt_req_fini(&r[i]);
     free(r);

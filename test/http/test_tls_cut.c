@@ -154,7 +154,7 @@ static int get(struct bkt_store *st, const struct scene *s, enum what what, stru
                                                                         : BKT_WHOLE;
     struct bkt_req r = {
         .op = BKT_GET, .key = "db/big", .off = off, .len = len, .dst = what == GET_DST ? to : NULL};
-    int rc = bkt_store_run(st, &r, 1, err);
+    int rc = bkt_store_perform(st, &r, 1, err);
     size_t want = what == GET_PART ? 70000 : BIG;
     const void *got = what == GET_DST ? to : r.body.ptr;
     CHECK(rc < 0 || (r.n == want && memcmp(got, big + off, want) == 0), "%s: %zu bytes", s->name,
@@ -185,7 +185,7 @@ static int run(struct bkt_store *st, struct scene *s, enum what what, struct bkt
         return list(st, s, err);
     if (what == HEAD) {
         struct bkt_req r = {.op = BKT_HEAD, .key = "db/big"};
-        int rc = bkt_store_run(st, &r, 1, err);
+        int rc = bkt_store_perform(st, &r, 1, err);
         CHECK(rc < 0 || r.size == BIG, "%s: size %zu", s->name, (size_t)r.size);
         bkt_req_fini(&r);
         return rc;

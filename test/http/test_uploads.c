@@ -33,7 +33,7 @@ static unsigned put_many(unsigned n, size_t len, const char *settings)
     for (unsigned i = 0; i < n; i++)
         r[i] = (struct bkt_req){.op = BKT_PUT, .key = "db/o", .put = p, .put_len = len};
     (void)stats_since();
-    CHECK(bkt_store_run(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
+    CHECK(bkt_store_perform(st, r, n, &err) == BKT_OK, "%s", first_line(&err));
     CHECK(stats_since().attempts == n && server_count(s) == n, "%u requests for %u PUTs", server_count(s), n);
     for (unsigned i = 0; i < n; i++)
         bkt_req_fini(&r[i]);

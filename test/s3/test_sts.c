@@ -41,7 +41,8 @@ static void writes_not(void)
     struct bkt_req    r   = {.op = BKT_PUT, .key = "sts-must-not-write", .put = "x", .put_len = 1};
     struct bkt_err    err = {0};
     struct bkt_store *st  = open_store("s3://hsopen", "profile=role");
-    CHECK(bkt_store_run(st, &r, 1, &err) == BKT_EACCES && strstr(first_line(&err), ":role/"), "put: %s", first_line(&err));
+    CHECK(bkt_store_perform(st, &r, 1, &err) == BKT_EACCES && strstr(first_line(&err), ":role/"), "put: %s",
+          first_line(&err));
     bkt_req_fini(&r);
     bkt_store_close(st);
 }

@@ -36,10 +36,11 @@ static void conditions(struct bkt_store *st)
     CHECK(put(st, key, "three", a, NULL, NULL) == BKT_EPRECOND, "replace an old version");
     CHECK(put(st, key_of("none"), "x", a, NULL, NULL) == BKT_EPRECOND, "replace what is absent");
     struct bkt_req del = {.op = BKT_DELETE, .key = key, .if_match = a};
-    CHECK(bkt_store_run(st, &del, 1, NULL) == BKT_EPRECOND, "delete an old version");
+    CHECK(bkt_store_perform(st, &del, 1, NULL) == BKT_EPRECOND, "delete an old version");
     bkt_req_fini(&del);
     del.if_match = b;
-    CHECK(bkt_store_run(st, &del, 1, NULL) == BKT_OK && bkt_store_head(st, key, NULL, NULL) == BKT_ENOENT, "delete");
+    CHECK(bkt_store_perform(st, &del, 1, NULL) == BKT_OK && bkt_store_head(st, key, NULL, NULL) == BKT_ENOENT,
+          "delete");
     bkt_req_fini(&del);
 }
 
@@ -57,7 +58,7 @@ static void one_of_many_creates(struct bkt_store *st)
             (void)snprintf(text[i], sizeof text[i], "%d", i);
             r[i] = (struct bkt_req){.op = BKT_PUT, .key = key, .put = text[i], .put_len = strlen(text[i]), .if_none_match = "*"};
         }
-        (void)bkt_store_run(st, r, N, NULL);
+        (void)bkt_store_perform(st, r, N, NULL);
         struct bkt_buf out = {0};
         CHECK(bkt_store_get(st, key, 0, BKT_WHOLE, &out, NULL) == BKT_OK, "get");
         for (int i = 0; i < N; i++) {
@@ -82,7 +83,7 @@ static int add_lines(struct bkt_store *st, const char *key, int writer, int n)
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
         struct bkt_err                           err  = {0};
         (void)snprintf(line, sizeof line, "<%d.%d>", writer, i);
-        int rc = bkt_store_run(st, &r, 1, &err);
+        int rc = bkt_store_perform(st, &r, 1, &err);
         if (rc == BKT_OK && !strstr(bkt_buf_str(&r.body), line)) {
             if (bkt_buf_addf(&text, "%s%s", bkt_buf_str(&r.body), line) < 0)
                 return 1;

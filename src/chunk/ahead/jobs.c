@@ -116,7 +116,7 @@ static void fetch(struct file_job *f)
                                    .version = f->file->version,
                                    .cancel = &f->job->cancel};
     }
-    (void)bkt_store_run(f->file->store, reqs, n, NULL); /* the program's own read will report failures */
+    (void)bkt_store_perform(f->file->store, reqs, n, NULL); /* the program's own read will report failures */
     for (size_t i = 0; i < n; i++) {
         e[i]->len = bkt_min_u64(e[i]->len, reqs[i].n);
         if (reqs[i].rc == BKT_OK && e[i]->len)

@@ -106,7 +106,7 @@ static int look_at(const struct bkt_dsetio *io, enum bkt_op op, struct chunks *c
         BKT_PASS_MEM(
             err, bkt_chunk_key(&io->obj->id, &io->ds->layout, one_at(c, first + i)->coord, &reqs.keys[i]));
     }
-    bkt_reqs_run(bkt_domain_store(io->dom), &reqs);
+    bkt_reqs_perform(bkt_domain_store(io->dom), &reqs);
     for (size_t i = 0; i < n; i++) {
         const struct bkt_req *q = &reqs.v[i];
         struct one *one = one_at(c, first + i);

@@ -43,7 +43,7 @@ int bkt_chunks_needed(struct bkt_dsetio *io, const struct bkt_sel *file, size_t 
     BKT_PASS(bkt_grid_init(&g, file, io->cdims, err));
     for (uint64_t k = 0; rc == BKT_OK && k < g.n_chunks && most; k++) {
         bkt_grid_coord(&g, k, coord);
-        struct bkt_chunk_part n = {.chunk = bkt_grid_linear(&g, coord), .elems = bkt_grid_n_elems(&g, k)};
+        struct bkt_chunk_share n = {.chunk = bkt_grid_linear(&g, coord), .elems = bkt_grid_n_elems(&g, k)};
         if (has(io, n.chunk))
             continue;
         rc = bkt_buf_add(out, &n, sizeof n);
@@ -103,37 +103,37 @@ void bkt_chunk_take(struct bkt_dsetio *io, uint64_t chunk, const unsigned char *
     bkt_cache_entry_release(e);
 }
 
-struct bkt_wpieces {
+struct bkt_collective_plan {
     struct bkt_write_plan plan; /* zeros, if nothing is written */
 };
 
-int bkt_wpieces_new(const struct bkt_write *w, struct bkt_wpieces **out, struct bkt_err *err)
+int bkt_collective_plan_new(const struct bkt_write *w, struct bkt_collective_plan **out, struct bkt_err *err)
 {
-    struct bkt_wpieces *p = calloc(1, sizeof *p);
+    struct bkt_collective_plan *p = calloc(1, sizeof *p);
     BKT_NEED(err, p);
     int rc = w ? bkt_write_plan_init(&p->plan, w, err) : BKT_OK;
     if (rc < 0)
-        bkt_wpieces_free(p);
+        bkt_collective_plan_free(p);
     else
         *out = p;
     return rc;
 }
 
-void bkt_wpieces_free(struct bkt_wpieces *p)
+void bkt_collective_plan_free(struct bkt_collective_plan *p)
 {
     if (p)
         bkt_write_plan_fini(&p->plan);
     free(p);
 }
 
-bool bkt_wpieces_at(const struct bkt_wpieces *p, uint64_t i, struct bkt_chunk_part *out)
+bool bkt_collective_plan_at(const struct bkt_collective_plan *p, uint64_t i, struct bkt_chunk_share *out)
 {
     uint64_t coord[BKT_MAX_RANK];
     if (!p->plan.grid.n_elems || i >= p->plan.grid.n_chunks)
         return false;
     bkt_grid_coord(&p->plan.grid, i, coord);
-    *out = (struct bkt_chunk_part){.chunk = bkt_grid_linear(&p->plan.grid, coord),
-                               .elems = bkt_grid_n_elems(&p->plan.grid, i)};
+    *out = (struct bkt_chunk_share){.chunk = bkt_grid_linear(&p->plan.grid, coord),
+                                    .elems = bkt_grid_n_elems(&p->plan.grid, i)};
     return true;
 }
 
@@ -176,10 +176,11 @@ static int add_message(const struct bkt_write_plan *p, uint64_t number, uint64_t
     return BKT_OK;
 }
 
-int bkt_wpieces_add(const struct bkt_wpieces *p, uint64_t i, struct bkt_buf *out, struct bkt_err *err)
+int bkt_collective_plan_add(const struct bkt_collective_plan *p, uint64_t i, struct bkt_buf *out,
+                            struct bkt_err *err)
 {
-    struct bkt_chunk_part piece;
-    BKT_FAIL_IF(err, !bkt_wpieces_at(p, i, &piece), BKT_EINVAL, "the write has no chunk %llu",
+    struct bkt_chunk_share piece;
+    BKT_FAIL_IF(err, !bkt_collective_plan_at(p, i, &piece), BKT_EINVAL, "the write has no chunk %llu",
                 (unsigned long long)i);
     BKT_PASS_MEM(err, add_message(&p->plan, piece.chunk, i, out));
     return BKT_OK;
@@ -274,7 +275,8 @@ static uint64_t lowest(const struct source *s, size_t n)
     return low;
 }
 
-int bkt_wpieces_put(struct bkt_dsetio *io, const struct bkt_slice *msgs, size_t n, struct bkt_err *err)
+int bkt_collective_plan_put(struct bkt_dsetio *io, const struct bkt_slice *msgs, size_t n,
+                            struct bkt_err *err)
 {
     struct bkt_write_cache *d = bkt_write_cache_of(io->dom, true);
     BKT_CLEANUP(bkt_freep) struct source *s = calloc(n + 1, sizeof *s);

@@ -17,7 +17,7 @@ static void copy_run(const struct bkt_target *t, const struct bkt_grid_run *run,
     while (left) {
         uint64_t off, n = bkt_min_u64(bkt_mem_layout_at(&t->mem, seq, &off, hint), left);
         if (t->rd->recast)
-            bkt_recast_run(t->rd->recast, src, t->dst + (size_t)off * t->out_size, (size_t)n);
+            bkt_recast_apply(t->rd->recast, src, t->dst + (size_t)off * t->out_size, (size_t)n);
         else
             bkt_copy_run(t->dst + (size_t)off * es, src, (size_t)n * es);
         src += (size_t)n * es;
@@ -53,7 +53,7 @@ static void scatter_planes(struct bkt_target *t, uint64_t k, const unsigned char
         bkt_unshuffle_fence();
 }
 
-void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src)
+void bkt_scatter_segment(const struct bkt_read_segment *s, const unsigned char *src)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
@@ -69,8 +69,8 @@ void bkt_scatter_seg(const struct bkt_seg *s, const unsigned char *src)
 /* The bytes of a whole decoded chunk. */
 static void scatter(struct bkt_target *t, uint64_t k, const unsigned char *src)
 {
-    struct bkt_seg all = {.t = t, .k = k, .n_runs = UINT64_MAX};
-    bkt_scatter_seg(&all, src);
+    struct bkt_read_segment all = {.t = t, .k = k, .n_runs = UINT64_MAX};
+    bkt_scatter_segment(&all, src);
 }
 
 static void fill_slices(struct bkt_target *t, const struct bkt_grid_run *run)
@@ -89,11 +89,11 @@ static void fill_recast(const struct bkt_target *t, const uint64_t *coord, uint6
     for (uint64_t k; n; n -= k, first += k, dst += (size_t)k * t->out_size) {
         k = bkt_min_u64(n, most);
         bkt_fill_run(t->io, coord, first, k, some);
-        bkt_recast_run(t->rd->recast, some, dst, (size_t)k);
+        bkt_recast_apply(t->rd->recast, some, dst, (size_t)k);
     }
 }
 
-static void scatter_fill_seg(const struct bkt_seg *s)
+static void scatter_fill_seg(const struct bkt_read_segment *s)
 {
     struct bkt_target   *t = s->t;
     struct bkt_grid_iter it;
@@ -122,7 +122,7 @@ static void scatter_fill_seg(const struct bkt_seg *s)
 
 static void scatter_fill(struct bkt_target *t, uint64_t k)
 {
-    struct bkt_seg all = {.t = t, .k = k, .n_runs = UINT64_MAX};
+    struct bkt_read_segment all = {.t = t, .k = k, .n_runs = UINT64_MAX};
     if (t->io->var)
         t->held[k] = bkt_cache_entry_retain(t->io->fill);
     scatter_fill_seg(&all);
@@ -155,12 +155,12 @@ unsigned char *bkt_scatter_whole(const struct bkt_target *t, uint64_t k)
     return bkt_grid_is_whole(&t->grid, k, &run) ? one_place(t, &run) : NULL;
 }
 
-unsigned char *bkt_scatter_direct(const struct bkt_seg *segs, size_t n)
+unsigned char *bkt_scatter_direct(const struct bkt_read_segment *segs, size_t n)
 {
     unsigned char *first = NULL, *next = NULL;
     uint64_t       at = segs[0].off;
     for (size_t i = 0; i < n; i++) {
-        const struct bkt_seg *s = &segs[i];
+        const struct bkt_read_segment *s = &segs[i];
         struct bkt_grid_iter  it;
         struct bkt_grid_run   run;
         if (s->filtered || s->n_runs != 1 || s->off != at)
@@ -219,7 +219,7 @@ static const struct bkt_pipeline *pipe_of(const struct bkt_target *t, struct bkt
 
 /* The stored bytes @p in of a chunk, @p n of them.  @p planes: set to true if the elements are still to be
  * unshuffled; NULL: they must be unshuffled. */
-static int decode(const struct bkt_seg *s, const unsigned char *in, size_t n, unsigned char *dst,
+static int decode(const struct bkt_read_segment *s, const unsigned char *in, size_t n, unsigned char *dst,
                   bool *planes, struct bkt_err *err)
 {
     const struct bkt_dsetio   *io = s->t->io;
@@ -231,8 +231,8 @@ static int decode(const struct bkt_seg *s, const unsigned char *in, size_t n, un
                                       io->elem_size == pipe->elem_size ? planes : NULL, err);
 }
 
-int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s, const unsigned char *in, size_t n,
-                     struct bkt_err *err)
+int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_read_segment *s, const unsigned char *in,
+                     size_t n, struct bkt_err *err)
 {
     struct bkt_target *t     = s->t;
     unsigned char     *whole = bkt_scatter_whole(t, s->k);
@@ -271,7 +271,7 @@ static int fill_missing(struct bkt_fetch_task *k, struct bkt_err *err)
 {
     for (size_t i = 0; i < k->range.n_segs; i++) {
         uint64_t           coord[BKT_MAX_RANK];
-        struct bkt_seg    *s    = &k->range.segs[i];
+        struct bkt_read_segment *s = &k->range.segs[i];
         struct bkt_cache_entry *none = i ? NULL : bkt_cache_entry_new(0);
         if (none) {
             none->missing = true;
@@ -335,11 +335,11 @@ struct memory_task {
     struct piece { /* one filtered chunk's decoding */
         struct bkt_job   job;
         struct bkt_fetch_task *task;
-        struct bkt_seg  *seg;
+        struct bkt_read_segment *seg;
     } pieces[];
 };
 
-static const unsigned char *bytes_of(const struct bkt_fetch_task *k, const struct bkt_seg *s)
+static const unsigned char *bytes_of(const struct bkt_fetch_task *k, const struct bkt_read_segment *s)
 {
     return k->bytes + (size_t)(s->off - k->range.off);
 }
@@ -360,7 +360,7 @@ static void piece_job(struct bkt_job *job)
 
 static void put_range(const struct bkt_fetch_task *k)
 {
-    const struct bkt_seg *s = k->range.segs;
+    const struct bkt_read_segment *s = k->range.segs;
     if (k->range.keep && s->t->io->cache)
         bkt_cache_put(s->t->io->cache, s->file->space, s->file->base + k->range.off, k->e);
 }
@@ -396,7 +396,7 @@ static int use_memory(struct bkt_fetch_task *k, struct bkt_err *err)
     (void)err;
     for (size_t i = 0; i < k->range.n_segs; i++)
         if (!k->range.segs[i].filtered)
-            bkt_scatter_seg(&k->range.segs[i], bytes_of(k, &k->range.segs[i]));
+            bkt_scatter_segment(&k->range.segs[i], bytes_of(k, &k->range.segs[i]));
     put_range(k);
     return BKT_OK;
 }

@@ -52,7 +52,8 @@ void bkt_fetch_task_leave(struct bkt_fetch_task *k)
 
 static bool is_whole(const struct bkt_fetch_task *k) { return k->range.segs == &k->whole; }
 
-void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err)
+void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_read_segment *s, int rc,
+                         struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     uint64_t                                 coord[BKT_MAX_RANK];
@@ -262,7 +263,7 @@ int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint
                                   .object = true,
                                   .space = t->io->space,
                                   .base = bkt_grid_linear(&t->grid, coord)};
-    struct bkt_seg        seg   = {.t = t, .file = &file, .k = n, .len = len, .n_runs = UINT64_MAX};
+    struct bkt_read_segment seg = {.t = t, .file = &file, .k = n, .len = len, .n_runs = UINT64_MAX};
     struct bkt_range r = {.segs = &seg, .n_segs = 1, .len = len, .need_end = len, .keep = call->lim.keep};
     struct bkt_body_target place = {.way = &bkt_way_body};
     if (bkt_chunk_object_is_plain(t->io))
@@ -279,7 +280,7 @@ int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint
 /* The range's bytes in the cache; they are all that the task uses then. */
 static struct bkt_cache_entry *find(const struct bkt_read_call *call, struct bkt_range *r, size_t *delta)
 {
-    const struct bkt_seg        *s    = r->segs;
+    const struct bkt_read_segment *s = r->segs;
     const struct bkt_chunk_file *f    = s->file;
     struct bkt_cache            *c    = s->t->io->cache;
     uint64_t                     pos  = f->base + s->off, len = r->need_end - s->off;
@@ -299,7 +300,7 @@ int bkt_fetch_task_range(struct bkt_read_call *call, const struct bkt_range *ran
                          struct bkt_fetch_task **out, struct bkt_err *err)
 {
     struct bkt_range      r     = *range;
-    const struct bkt_seg *s     = r.segs;
+    const struct bkt_read_segment *s = r.segs;
     struct bkt_body_target place = {.way = &bkt_way_memory};
     uint64_t              need  = r.need_end - s->off;
     if (!(place.found = find(call, &r, &place.delta)))

@@ -83,7 +83,7 @@ struct bkt_fetch_task {
     struct bkt_cache_entry *e;    /* memory: has the bytes */
     unsigned char         *bytes; /* straight, memory: where the range's bytes are, or will be */
     bool                   missing; /* chunk object that isn't stored */
-    struct bkt_seg         whole; /* its only segment, if it is a whole chunk object */
+    struct bkt_read_segment whole;  /* its only segment, if it is a whole chunk object */
     struct bkt_chunk_file  object; /* the file of `whole` */
     char                  *key;    /* of `object`, owned */
 };
@@ -100,14 +100,15 @@ void bkt_fetch_task_start(struct bkt_fetch_task *k);
 /** Record the call's first failure and cancel the rest. */
 void bkt_fetch_fail(struct bkt_read_call *call, int rc, const struct bkt_err *err);
 /** The same, with the segment's dataset, chunk and place added to @p err. */
-void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_seg *s, int rc, struct bkt_err *err);
+void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_read_segment *s, int rc,
+                         struct bkt_err *err);
 void bkt_fetch_task_leave(struct bkt_fetch_task *k); /* one user of the arrived bytes has finished */
 void bkt_fetch_task_end(struct bkt_fetch_task *k);
 
 /* ---- receive.c ---- */
 /** Whether a body of these @p n segments can go straight to its rows in memory: the segments follow each
  *  other in the file, and the runs of each ascend in memory. */
-bool bkt_receive_runs_fit(const struct bkt_seg *segs, size_t n);
+bool bkt_receive_runs_fit(const struct bkt_read_segment *segs, size_t n);
 
 /** The progress of a body whose chunks are decoded as they arrive. */
 struct bkt_receive_chunks_task {
@@ -120,7 +121,7 @@ struct bkt_receive_chunks_task {
     struct bkt_receive_chunks_piece { /* one chunk's decoding */
         struct bkt_job          job;
         struct bkt_receive_chunks_task *task;
-        struct bkt_seg         *seg;
+        struct bkt_read_segment *seg;
         /* its stored bytes: scratch memory (scratch_pool.h), the job's own once it is given */
         unsigned char *in;
         /* the same bytes, received a second time; owned by the store's thread until it leaves */
@@ -131,7 +132,7 @@ struct bkt_receive_chunks_task {
 };
 /** Whether each of these @p n segments can be decoded as soon as it is there: several filtered ones that
  *  don't overlap. */
-bool bkt_receive_chunks_fit(const struct bkt_seg *segs, size_t n);
+bool bkt_receive_chunks_fit(const struct bkt_read_segment *segs, size_t n);
 /** As bkt_req.sink, with a struct bkt_receive_chunks_task. */
 void bkt_receive_chunks_sink(void *task, uint64_t at, const void *data, size_t n);
 
@@ -143,7 +144,7 @@ bool bkt_prefault_step(struct bkt_prefault *p);
 
 /* ---- decode_task.c ---- */
 /** Decode the @p n stored bytes @p in of a chunk to the caller, and to the cache. */
-BKT_NODISCARD int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_seg *s,
+BKT_NODISCARD int bkt_decode_chunk(struct bkt_read_call *call, const struct bkt_read_segment *s,
                                    const unsigned char *in, size_t n, struct bkt_err *err);
 /** Run the task's use().  If the object is missing, fill values in instead.  Few @p bytes are handled at
  * once, more on a worker.  Then one user of the task leaves. */

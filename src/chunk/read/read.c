@@ -151,7 +151,7 @@ static bool take_slice(struct bkt_target *t, uint64_t k)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run first, run;
-    struct bkt_seg       s = {.t = t, .k = k, .n_runs = bkt_grid_n_runs(&t->grid, k)};
+    struct bkt_read_segment s = {.t = t, .k = k, .n_runs = bkt_grid_n_runs(&t->grid, k)};
     uint64_t es = t->io->elem_size, base, end = 0;
     size_t               delta;
     if (!t->io->cache || !t->io->slice_space ||
@@ -172,12 +172,12 @@ static bool take_slice(struct bkt_target *t, uint64_t k)
                                                                    base + s.off, (size_t)s.len, &delta);
     if (!e)
         return false;
-    bkt_scatter_seg(&s, e->data + delta);
+    bkt_scatter_segment(&s, e->data + delta);
     bkt_cache_entry_release(e);
     return true;
 }
 
-static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct bkt_segs *segs,
+static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct bkt_read_segments *segs,
                        struct bkt_err *err)
 {
     bool plain = bkt_chunk_object_is_plain(t->io);
@@ -194,7 +194,7 @@ static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct 
         if (plain && take_slice(t, k))
             continue;
         if (plain)
-            BKT_PASS(bkt_segs_add_slice(segs, t, k, &call->lim, &sliced, err));
+            BKT_PASS(bkt_read_segments_add_slice(segs, t, k, &call->lim, &sliced, err));
         if (sliced)
             continue;
         BKT_PASS(bkt_fetch_task_object(call, t, k, &task, err));
@@ -267,7 +267,7 @@ static uint64_t stored_bytes(const struct bkt_references_find *q, size_t n)
 }
 
 /* Reads all segments, of files and of chunk objects. */
-static int read_segs(struct bkt_read_call *call, struct bkt_segs *segs, struct bkt_err *err)
+static int read_segs(struct bkt_read_call *call, struct bkt_read_segments *segs, struct bkt_err *err)
 {
     struct bkt_ranges ranges;
     int               rc = bkt_ranges_plan(&ranges, segs, &call->lim, err);
@@ -282,14 +282,14 @@ static int read_segs(struct bkt_read_call *call, struct bkt_segs *segs, struct b
 }
 
 static int read_located(struct bkt_read_call *call, struct bkt_references_find *q, size_t n,
-                        struct bkt_segs *segs, struct bkt_err *err)
+                        struct bkt_read_segments *segs, struct bkt_err *err)
 {
     BKT_PASS(bkt_references_find(q, n, err));
     set_limits(call, stored_bytes(q, n));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q[i].n; j++)
             if (q[i].out[j].file)
-                BKT_PASS(bkt_segs_add(segs, q[i].t, q[i].k[j], &q[i].out[j], &call->lim, err));
+                BKT_PASS(bkt_read_segments_add(segs, q[i].t, q[i].k[j], &q[i].out[j], &call->lim, err));
     BKT_PASS(read_segs(call, segs, err));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < q[i].n && !atomic_load(call->cancel); j++)
@@ -303,7 +303,7 @@ static bool by_reference(const struct bkt_target *t)
     return t->io->where != BKT_AT_OBJECTS && t->grid.n_chunks;
 }
 
-static int read_refs(struct bkt_read_call *call, struct bkt_segs *segs, struct bkt_err *err)
+static int read_refs(struct bkt_read_call *call, struct bkt_read_segments *segs, struct bkt_err *err)
 {
     size_t             n = 0, n_refs = 0;
     for (size_t i = 0; i < call->n; i++)
@@ -368,7 +368,7 @@ static bool fits_cache(const struct bkt_read_call *call)
 
 static int read_all(struct bkt_read_call *call, struct bkt_err *err)
 {
-    struct bkt_segs segs = {0};
+    struct bkt_read_segments segs = {0};
     int             rc   = BKT_OK;
     call->lim.keep            = fits_cache(call);
     call->passing = !call->lim.keep && call->t[0].rd->of; /* entries that were read ahead make room for the
@@ -386,7 +386,7 @@ static int read_all(struct bkt_read_call *call, struct bkt_err *err)
     if (rc < 0)
         bkt_fetch_fail(call, rc, err);
     bkt_window_enter(&call->window, 0);
-    bkt_segs_fini(&segs);
+    bkt_read_segments_fini(&segs);
     if (call->rc < 0 && rc >= 0)
         rc = bkt_err_copy(err, call->rc, &call->err);
     return rc;

@@ -13,7 +13,7 @@
 
 static int use_straight(struct bkt_fetch_task *k, struct bkt_err *err)
 {
-    const struct bkt_seg *s = k->range.segs;
+    const struct bkt_read_segment *s = k->range.segs;
     (void)err;
     bkt_decode_keep_copy(k->call, s->t->io->cache, s->file->space, s->file->base + k->range.off, k->bytes,
                   (size_t)k->range.len);
@@ -40,7 +40,7 @@ struct runs_task {
     struct runs     runs[]; /* one for each request */
 };
 
-bool bkt_receive_runs_fit(const struct bkt_seg *segs, size_t n)
+bool bkt_receive_runs_fit(const struct bkt_read_segment *segs, size_t n)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < n; i++) {
@@ -54,7 +54,7 @@ bool bkt_receive_runs_fit(const struct bkt_seg *segs, size_t n)
 
 static void open_seg(struct runs *c, size_t i)
 {
-    const struct bkt_seg *s = &c->range->segs[i];
+    const struct bkt_read_segment *s = &c->range->segs[i];
     c->at_seg               = i;
     if (i < c->range->n_segs) {
         bkt_grid_iter(&c->it, &s->t->grid, s->k, s->run, s->n_runs);
@@ -65,7 +65,7 @@ static void open_seg(struct runs *c, size_t i)
 /* Finds the next run of the segment, as bytes of the file.  False: no run follows. */
 static bool next_run(struct runs *c)
 {
-    const struct bkt_seg *s  = &c->range->segs[c->at_seg];
+    const struct bkt_read_segment *s = &c->range->segs[c->at_seg];
     uint64_t              es = s->t->io->elem_size;
     struct bkt_grid_run   run;
     if (!bkt_grid_next(&c->it, &run))
@@ -120,7 +120,7 @@ static void sink(void *arg, uint64_t at, const void *data, size_t n)
         seek(c, c->off + at);
     c->open = true;
     while (n && c->at_seg < c->range->n_segs) {
-        const struct bkt_seg *s = &c->range->segs[c->at_seg];
+        const struct bkt_read_segment *s = &c->range->segs[c->at_seg];
         if (!c->left && !next_run(c)) {
             skip_to(c, &p, &n, bkt_max_u64(c->at, s->off + s->len));
             if (c->at >= s->off + s->len)
@@ -170,7 +170,7 @@ const struct bkt_way bkt_way_runs = {
 #define ROUND (UINT64_C(64) << 10) /* bytes; rounded up, so that the memory of one chunk serves for the next,
                                       slightly longer one */
 
-bool bkt_receive_chunks_fit(const struct bkt_seg *segs, size_t n)
+bool bkt_receive_chunks_fit(const struct bkt_read_segment *segs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!segs[i].filtered || !segs[i].len || (i && segs[i].off < segs[i - 1].off + segs[i - 1].len))
@@ -279,7 +279,7 @@ void bkt_receive_chunks_sink(void *task, uint64_t at, const void *data, size_t n
     if (c->lost)
         return;
     while (n && c->at_seg < r->n_segs && !c->no_memory) {
-        const struct bkt_seg *s    = &r->segs[c->at_seg];
+        const struct bkt_read_segment *s = &r->segs[c->at_seg];
         uint64_t              skip = s->off - bkt_min_u64(c->at, s->off), m;
         if (!skip && !c->buf &&
             !(c->buf = bkt_scratch_take((size_t)((s->len + ROUND - 1) / ROUND * ROUND)))) {

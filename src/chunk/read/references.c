@@ -18,7 +18,7 @@ static int check_stamp(struct bkt_store *st, const char *uri, const char *key, s
 {
     struct bkt_req req = {.op = BKT_HEAD, .key = key, .version = version};
     char           now[BKT_ETAG_MAX];
-    int            rc = bkt_store_run(st, &req, 1, err);
+    int rc = bkt_store_perform(st, &req, 1, err);
     bkt_stamp(req.size, req.mtime, now);
     bkt_req_fini(&req);
     if (rc < 0 || strcmp(now, stamp) == 0)

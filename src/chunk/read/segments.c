@@ -75,7 +75,7 @@ uint64_t bkt_target_linear(const struct bkt_target *t, uint64_t k)
 
 /* ---- segments ---- */
 
-static int push(struct bkt_segs *s, const struct bkt_seg *x, struct bkt_err *err)
+static int push(struct bkt_read_segments *s, const struct bkt_read_segment *x, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, bkt_list_room(&s->v, s->n, &s->cap, sizeof *s->v));
     s->v[s->n++] = *x;
@@ -83,12 +83,13 @@ static int push(struct bkt_segs *s, const struct bkt_seg *x, struct bkt_err *err
 }
 
 /* One long run in parts that are fetched side by side. */
-static int push_parts(struct bkt_segs *s, const struct bkt_seg *whole, uint64_t part, struct bkt_err *err)
+static int push_parts(struct bkt_read_segments *s, const struct bkt_read_segment *whole, uint64_t part,
+                      struct bkt_err *err)
 {
     size_t   es = whole->t->io->elem_size;
     uint64_t n = whole->len / es, step = bkt_max_u64(part / es, 1);
     for (uint64_t at = 0; at < n; at += step) {
-        struct bkt_seg x = *whole;
+        struct bkt_read_segment x = *whole;
         x.skip           = at;
         x.take           = bkt_min_u64(step, n - at);
         x.off += at * es;
@@ -98,12 +99,12 @@ static int push_parts(struct bkt_segs *s, const struct bkt_seg *whole, uint64_t 
     return BKT_OK;
 }
 
-static int add_runs(struct bkt_segs *s, const struct bkt_seg *base, const struct bkt_limits *lim,
-                    struct bkt_err *err)
+static int add_runs(struct bkt_read_segments *s, const struct bkt_read_segment *base,
+                    const struct bkt_limits *lim, struct bkt_err *err)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run  run;
-    struct bkt_seg       cur = *base;
+    struct bkt_read_segment cur = *base;
     size_t               es  = base->t->io->elem_size;
     cur.n_runs               = 0;
     bkt_grid_iter(&it, &base->t->grid, base->k, 0, UINT64_MAX);
@@ -126,17 +127,17 @@ static int add_runs(struct bkt_segs *s, const struct bkt_seg *base, const struct
     return cur.n_runs ? push(s, &cur, err) : BKT_OK;
 }
 
-int bkt_segs_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_reference *loc,
-                 const struct bkt_limits *lim, struct bkt_err *err)
+int bkt_read_segments_add(struct bkt_read_segments *s, struct bkt_target *t, uint64_t k,
+                          const struct bkt_reference *loc, const struct bkt_limits *lim, struct bkt_err *err)
 {
-    struct bkt_seg x = {.t = t,
-                        .file = loc->file,
-                        .k = k,
-                        .off = loc->off,
-                        .len = loc->size,
-                        .chunk_off = loc->off,
-                        .mask = loc->mask,
-                        .filtered = t->io->filtered};
+    struct bkt_read_segment x = {.t = t,
+                                 .file = loc->file,
+                                 .k = k,
+                                 .off = loc->off,
+                                 .len = loc->size,
+                                 .chunk_off = loc->off,
+                                 .mask = loc->mask,
+                                 .filtered = t->io->filtered};
     return x.filtered ? push(s, &x, err) : add_runs(s, &x, lim, err);
 }
 
@@ -153,7 +154,7 @@ static void own_free(struct bkt_chunk_file *f)
     free(f);
 }
 
-static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct bkt_chunk_file **out,
+static int own_add(struct bkt_read_segments *s, struct bkt_target *t, uint64_t k, struct bkt_chunk_file **out,
                    struct bkt_err *err)
 {
     uint64_t                                 coord[BKT_MAX_RANK];
@@ -175,7 +176,7 @@ static int own_add(struct bkt_segs *s, struct bkt_target *t, uint64_t k, struct 
     return BKT_OK;
 }
 
-void bkt_segs_fini(struct bkt_segs *s)
+void bkt_read_segments_fini(struct bkt_read_segments *s)
 {
     for (size_t i = 0; i < s->n_own; i++)
         own_free(s->own[i]);
@@ -183,8 +184,8 @@ void bkt_segs_fini(struct bkt_segs *s)
     free(s->v);
 }
 
-int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, const struct bkt_limits *lim,
-                       bool *added, struct bkt_err *err)
+int bkt_read_segments_add_slice(struct bkt_read_segments *s, struct bkt_target *t, uint64_t k,
+                                const struct bkt_limits *lim, bool *added, struct bkt_err *err)
 {
     struct bkt_chunk_file *f      = NULL;
     size_t                 before = s->n;
@@ -193,7 +194,7 @@ int bkt_segs_add_slice(struct bkt_segs *s, struct bkt_target *t, uint64_t k, con
     if (t->io->chunk_bytes <= BKT_SLICE_MIN || bkt_grid_n_runs(&t->grid, k) > SLICE_RUNS)
         return BKT_OK;
     BKT_PASS(own_add(s, t, k, &f, err));
-    struct bkt_seg x = {.t = t, .file = f, .k = k, .len = t->io->chunk_bytes};
+    struct bkt_read_segment x = {.t = t, .file = f, .k = k, .len = t->io->chunk_bytes};
     BKT_PASS(add_runs(s, &x, lim, err));
     for (size_t i = before; i < s->n; i++)
         bytes += s->v[i].len;
@@ -228,13 +229,13 @@ static int by_file(const struct bkt_chunk_file *a, const struct bkt_chunk_file *
 
 static int by_place(const void *a, const void *b)
 {
-    const struct bkt_seg *x = a, *y = b;
+    const struct bkt_read_segment *x = a, *y = b;
     int                   c = by_file(x->file, y->file);
     return c ? c : x->off < y->off ? -1 : x->off > y->off;
 }
 
 /* Sort by file and offset. */
-static void segs_sort(struct bkt_segs *s)
+static void segs_sort(struct bkt_read_segments *s)
 {
     for (size_t i = 1; i < s->n; i++)
         if (by_place(&s->v[i - 1], &s->v[i]) > 0) {
@@ -243,13 +244,14 @@ static void segs_sort(struct bkt_segs *s)
         }
 }
 
-size_t bkt_segs_span(const struct bkt_segs *s, size_t i, const struct bkt_limits *lim, uint64_t *len)
+size_t bkt_read_segments_span(const struct bkt_read_segments *s, size_t i, const struct bkt_limits *lim,
+                              uint64_t *len)
 {
-    const struct bkt_seg *first = &s->v[i];
+    const struct bkt_read_segment *first = &s->v[i];
     uint64_t              end   = first->off + first->len;
     size_t                n     = 1;
     for (; i + n < s->n; n++) {
-        const struct bkt_seg *x    = &s->v[i + n];
+        const struct bkt_read_segment *x = &s->v[i + n];
         uint64_t              next = bkt_max_u64(end, x->off + x->len);
         /* never more unneeded than needed bytes, beyond the few that cost nothing */
         uint64_t gap =
@@ -294,7 +296,7 @@ static bool costs(const struct bkt_store *st)
 }
 
 /* Bytes of the block around a small range, one of n. */
-static uint64_t block_of(const struct bkt_seg *s, size_t n)
+static uint64_t block_of(const struct bkt_read_segment *s, size_t n)
 {
     /* a cache without room for 16 blocks would evict a block before the program has read it to its end.  If
      * a program reads one dataset in order, room for 8 blocks would be enough */
@@ -315,7 +317,7 @@ static bool same_file(const struct bkt_chunk_file *a, const struct bkt_chunk_fil
  * the number is the same for both. */
 static uint64_t bytes_before(const struct bkt_range *r, const struct bkt_range *prev)
 {
-    const struct bkt_seg *s = r->segs;
+    const struct bkt_read_segment *s = r->segs;
     if (prev && same_file(prev->segs->file, s->file) && prev->need_end == s->off)
         return prev->before;
     return bkt_cache_before(s->t->io->cache, s->file->space, s->file->base + s->off);
@@ -324,7 +326,7 @@ static uint64_t bytes_before(const struct bkt_range *r, const struct bkt_range *
 /* @p next: the offset in the file at which the call's next range begins. */
 static void widen(struct bkt_range *r, uint64_t next, const struct bkt_limits *lim)
 {
-    const struct bkt_seg *s    = r->segs;
+    const struct bkt_read_segment *s = r->segs;
     uint64_t              from = r->off, need = r->len, end = r->need_end;
     uint64_t grow = bkt_min_u64(2 * r->before, bkt_min_u64(GROW_MAX, bkt_cache_limit(s->t->io->cache) / 16));
     uint64_t              last = bkt_min_u64(s->file->object ? s->t->io->chunk_bytes : UINT64_MAX, next);
@@ -353,7 +355,8 @@ static bool is_sparse(const struct bkt_range *r)
     return r->n_segs > 1 && wanted < r->len / 2 && costs(r->segs->file->store);
 }
 
-static void plan(struct bkt_ranges *out, size_t i, const struct bkt_seg *next, const struct bkt_limits *lim)
+static void plan(struct bkt_ranges *out, size_t i, const struct bkt_read_segment *next,
+                 const struct bkt_limits *lim)
 {
     struct bkt_range *r = &out->v[i];
     for (size_t j = 0; j < r->n_segs; j++)
@@ -366,19 +369,19 @@ static void plan(struct bkt_ranges *out, size_t i, const struct bkt_seg *next, c
     widen(r, next && same_file(next->file, r->segs->file) ? next->off : UINT64_MAX, lim);
 }
 
-int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_segs *segs, const struct bkt_limits *lim,
+int bkt_ranges_plan(struct bkt_ranges *out, struct bkt_read_segments *segs, const struct bkt_limits *lim,
                     struct bkt_err *err)
 {
     uint64_t len;
     *out = (struct bkt_ranges){0};
     segs_sort(segs);
-    for (size_t at = 0; at < segs->n; at += bkt_segs_span(segs, at, lim, &len))
+    for (size_t at = 0; at < segs->n; at += bkt_read_segments_span(segs, at, lim, &len))
         out->n++;
     if (out->n && !(out->v = calloc(out->n, sizeof *out->v)))
         BKT_NOMEM(err);
     for (size_t at = 0, i = 0, n; at < segs->n; at += n, i++) {
-        struct bkt_seg *s = &segs->v[at];
-        n                 = bkt_segs_span(segs, at, lim, &len);
+        struct bkt_read_segment *s = &segs->v[at];
+        n = bkt_read_segments_span(segs, at, lim, &len);
         out->v[i] =
             (struct bkt_range){.segs = s, .n_segs = n, .off = s->off, .len = len, .need_end = s->off + len};
         plan(out, i, at + n < segs->n ? s + n : NULL, lim);

@@ -202,7 +202,7 @@ static int delete_some(const struct resize *r, const unsigned char *coords, size
         reqs.v[i].op = BKT_DELETE;
         BKT_PASS_MEM(err, bkt_chunk_key(&r->io->obj->id, &r->io->ds->layout, coord, &reqs.keys[i]));
     }
-    bkt_reqs_run(bkt_domain_store(r->io->dom), &reqs);
+    bkt_reqs_perform(bkt_domain_store(r->io->dom), &reqs);
     for (size_t i = 0; i < n; i++)
         if (reqs.v[i].rc < 0 && reqs.v[i].rc != BKT_ENOENT)
             return bkt_err_copy(err, reqs.v[i].rc, reqs.v[i].err);

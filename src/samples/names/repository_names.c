@@ -15,7 +15,7 @@ static int fetch(const char *name, const struct bkt_settings *set, struct bkt_bu
     struct bkt_store           *st   = NULL;
     BKT_CLEANUP(bkt_freep) char *key = NULL;
     uint64_t                    size = 0;
-    BKT_PASS(vfd_open_store(name, set, &st, &key, err));
+    BKT_PASS(bkt_vfd_open_store(name, set, &st, &key, err));
     int rc = bkt_store_head(st, key, &size, err);
     if (rc == BKT_OK && size > FILE_MAX_BYTES)
         rc = BKT_ERR(err, BKT_EUNSUP, "%s: %llu bytes; at most 4 GiB are read", name,

@@ -60,7 +60,7 @@ static int head_all(struct bkt_domain *d, const struct bkt_object *o, const uint
         for (unsigned k = rank; k-- > 0 && ++coord[k] == grid[k];)
             coord[k] = 0;
     }
-    bkt_reqs_run(d->store, &reqs);
+    bkt_reqs_perform(d->store, &reqs);
     for (size_t i = 0; i < n; i++) {
         const struct bkt_req *r = &reqs.v[i];
         if (r->rc == BKT_ENOENT)

@@ -136,7 +136,7 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
         reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
         BKT_PASS_MEM(err, bkt_buf_addf(&reqs.keys[i], "%s%s%s", ups.v[i], *ups.v[i] ? "/" : "", key));
     }
-    bkt_reqs_run(d->store, &reqs);
+    bkt_reqs_perform(d->store, &reqs);
     for (size_t i = 0; i < ups.n; i++) {
         const struct bkt_req *r = &reqs.v[i];
         if (r->rc == BKT_OK)

@@ -16,7 +16,7 @@
 
 /* ---- entries; the lock is held ---- */
 
-static void ring_add(struct bkt_objects *c, struct entry *e)
+static void ring_add(struct bkt_objects *c, struct bkt_cached_object *e)
 {
     e->next       = c->lru.next;
     e->prev       = &c->lru;
@@ -24,7 +24,7 @@ static void ring_add(struct bkt_objects *c, struct entry *e)
     c->lru.next   = e;
 }
 
-static void ring_del(struct entry *e)
+static void ring_del(struct bkt_cached_object *e)
 {
     if (!e->next)
         return;
@@ -33,7 +33,7 @@ static void ring_del(struct entry *e)
     e->next = e->prev = NULL;
 }
 
-static void unsettle(struct bkt_objects *c, struct entry *e)
+static void unsettle(struct bkt_objects *c, struct bkt_cached_object *e)
 {
     c->used -= e->cost;
     c->unused -= e->unused ? e->cost : 0;
@@ -42,7 +42,7 @@ static void unsettle(struct bkt_objects *c, struct entry *e)
 }
 
 /* Put an entry among those that may be evicted: its loading has ended.  A pinned entry is left out. */
-void bkt_entry_settle(struct bkt_objects *c, struct entry *e)
+void bkt_entry_settle(struct bkt_objects *c, struct bkt_cached_object *e)
 {
     unsettle(c, e);
     if (e->pins)
@@ -54,20 +54,20 @@ void bkt_entry_settle(struct bkt_objects *c, struct entry *e)
     ring_add(c, e);
 }
 
-struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id)
+struct bkt_cached_object *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id)
 {
-    struct entry *e = bkt_map_make(&c->entries, id->text, BKT_ID_LEN, sizeof *e);
+    struct bkt_cached_object *e = bkt_map_make(&c->entries, id->text, BKT_ID_LEN, sizeof *e);
     if (!e)
         return NULL;
     e->id    = *id;
-    e->state = LOADING;
+    e->state = BKT_OBJECT_LOADING;
     c->in_flight++;
     return e;
 }
 
 static void entry_free(void *p)
 {
-    struct entry *e = p;
+    struct bkt_cached_object *e = p;
     if (!e)
         return;
     bkt_object_release(e->object);
@@ -76,7 +76,7 @@ static void entry_free(void *p)
 }
 
 /* Take out and free an entry that no thread waits for. */
-static void entry_drop(struct bkt_objects *c, struct entry *e)
+static void entry_drop(struct bkt_objects *c, struct bkt_cached_object *e)
 {
     c->n_unused -= e->unused;
     unsettle(c, e);
@@ -87,8 +87,8 @@ static void entry_drop(struct bkt_objects *c, struct entry *e)
 void bkt_objects_evict(struct bkt_objects *c)
 {
     unsigned held = 0;
-    for (struct entry *e = c->lru.prev, *prev; c->used > c->limit && e != &c->lru && held < MAX_HELD;
-         e = prev) {
+    for (struct bkt_cached_object *e = c->lru.prev, *prev;
+         c->used > c->limit && e != &c->lru && held < MAX_HELD; e = prev) {
         prev = e->prev;
         if (!e->waiters && !(e->object && bkt_object_refs(e->object) > 1)) {
             entry_drop(c, e);
@@ -113,18 +113,18 @@ static void after_fork(struct bkt_objects *c)
     bkt_follow_clear(&c->follow);
     bkt_snap_after_fork(c);
     for (struct bkt_map_at at = {0}; bkt_map_walk(c->entries, &at);) {
-        struct entry *e = at.value;
-        if (e->state == LOADING) {
+        struct bkt_cached_object *e = at.value;
+        if (e->state == BKT_OBJECT_LOADING) {
             c->n_unused -= e->unused;
             (void)bkt_map_del(c->entries, e->id.text, BKT_ID_LEN);
         }
     }
 }
 
-static void wait_for(struct bkt_objects *c, struct entry *e)
+static void wait_for(struct bkt_objects *c, struct bkt_cached_object *e)
 {
     e->waiters++;
-    while (e->state == LOADING)
+    while (e->state == BKT_OBJECT_LOADING)
         bkt_pool_wait(&c->change, &c->lock, NULL);
     e->waiters--;
 }
@@ -135,10 +135,10 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
     struct bkt_id own = *wanted, *id = &own; /* it may lie in an object that is released here */
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
-    if (c->snap_state == SNAP_READY)
+    if (c->snap_state == BKT_SNAPSHOT_READY)
         bkt_snap_age(c);
     bkt_objects_evict(c); /* objects may have been released meanwhile */
-    struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (!e) {
         bool valid = bkt_id_valid(id->text); /* as the ids of all entries are */
         e = valid ? bkt_entry_new(c, id) : NULL;
@@ -160,7 +160,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
     c->unused -= e->unused ? e->cost : 0;
     e->unused = false;
     int rc    = e->rc;
-    if (e->state == READY) {
+    if (e->state == BKT_OBJECT_READY) {
         *out = bkt_object_retain(e->object);
         if (!e->pins) {
             ring_del(e);
@@ -195,13 +195,13 @@ void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_
 {
     size_t fresh = 0;
     (void)pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; c->snap_state == SNAP_NONE && c->snap_hint.objects && i < n; i++)
+    for (size_t i = 0; c->snap_state == BKT_SNAPSHOT_NONE && c->snap_hint.objects && i < n; i++)
         fresh += !bkt_map_get(c->entries, ids[i].text, BKT_ID_LEN);
     (void)pthread_mutex_unlock(&c->lock);
     if (fresh)
         bkt_objects_expect(c, fresh);
     while (n) {
-        struct entry *batch[PREFETCH_BATCH];
+        struct bkt_cached_object *batch[PREFETCH_BATCH];
         size_t        n_batch = 0;
         (void)pthread_mutex_lock(&c->lock);
         after_fork(c);
@@ -225,10 +225,10 @@ int bkt_objects_add(struct bkt_objects *c, const struct bkt_object *o, struct bk
     after_fork(c);
     BKT_FAIL_IF(err, bkt_map_get(c->entries, o->id.text, BKT_ID_LEN), BKT_EEXIST, "object %s exists already",
                 o->id.text);
-    struct entry *e = bkt_entry_new(c, &o->id);
+    struct bkt_cached_object *e = bkt_entry_new(c, &o->id);
     BKT_NEED(err, e);
     c->in_flight--;
-    e->state = READY;
+    e->state = BKT_OBJECT_READY;
     e->object = bkt_object_retain(o);
     e->pins = 1;
     return BKT_OK;
@@ -240,7 +240,7 @@ void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id, bool more)
     if (more && c->node)
         bkt_node_reads_stop(c->node);
     bkt_snap_spend(c, id);
-    struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e && more && e->pins++ == 0)
         unsettle(c, e);
     else if (e && !more && e->pins && --e->pins == 0)
@@ -251,7 +251,7 @@ void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id, bool more)
 void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
 {
     BKT_HOLD(&c->lock);
-    struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     bkt_snap_spend(c, id);
     if (e)
         wait_for(c, e);
@@ -261,7 +261,7 @@ void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
         free(e->err);
         e->object = NULL;
         e->err    = NULL;
-        e->state  = FAILED;
+        e->state = BKT_OBJECT_FAILED;
         e->rc     = BKT_ENOENT;
         e->pins   = 1;
     } else if (e) {
@@ -273,7 +273,7 @@ void bkt_objects_await(struct bkt_objects *c, const struct bkt_id *id)
 {
     BKT_HOLD(&c->lock);
     after_fork(c);
-    struct entry *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e)
         wait_for(c, e);
 }
@@ -283,8 +283,8 @@ int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o
     int rc = BKT_OK;
     BKT_HOLD(&c->lock);
     for (struct bkt_map_at at = {0}; rc >= 0 && bkt_map_walk(c->entries, &at);) {
-        const struct entry *e = at.value;
-        if (e->state == READY)
+        const struct bkt_cached_object *e = at.value;
+        if (e->state == BKT_OBJECT_READY)
             rc = fn(e->object, arg);
     }
     return rc;
@@ -293,12 +293,12 @@ int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o
 int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from, const struct bkt_id *to)
 {
     BKT_HOLD(&c->lock);
-    struct entry *e = bkt_map_get(c->entries, from->text, BKT_ID_LEN),
-                 *other = bkt_map_get(c->entries, to->text, BKT_ID_LEN);
+    struct bkt_cached_object *e = bkt_map_get(c->entries, from->text, BKT_ID_LEN),
+                             *other = bkt_map_get(c->entries, to->text, BKT_ID_LEN);
     bkt_snap_spend(c, to);
     if (other)
         wait_for(c, other);
-    if (!e || e->state != READY)
+    if (!e || e->state != BKT_OBJECT_READY)
         return BKT_ENOENT;
     if (other && (other->waiters || other->pins || (other->object && bkt_object_refs(other->object) > 1)))
         return BKT_EBUSY;

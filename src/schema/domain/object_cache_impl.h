@@ -23,26 +23,27 @@ struct bkt_follow {
     struct bkt_map *passed;
 };
 
-enum state { LOADING, READY, FAILED };
+enum bkt_object_state { BKT_OBJECT_LOADING, BKT_OBJECT_READY, BKT_OBJECT_FAILED };
 
-struct entry {
+struct bkt_cached_object {
     struct bkt_id            id;
-    enum state               state;
+    enum bkt_object_state state;
     unsigned                 waiters;
     bool                     unused; /* fetched ahead of a traversal, not asked for yet */
     unsigned                 pins;   /* more than 0: neither in the ring nor in `used` */
-    const struct bkt_object *object; /* READY; the cache's reference */
-    int                      rc;     /* FAILED */
+    const struct bkt_object *object; /* if ready; the cache's reference */
+    int rc;                          /* if failed */
     struct bkt_err          *err;
-    uint64_t                 cost;   /* READY and FAILED: bytes, as counted */
-    struct entry *prev, *next; /* READY and FAILED: most recently used first; both NULL: not in the ring */
+    uint64_t cost; /* if ready or failed: bytes, as counted */
+    /* if ready or failed: most recently used first; both NULL: not in the ring */
+    struct bkt_cached_object *prev, *next;
 };
 
-enum snapshot_state {
-    SNAP_NONE,   /* not known to pay, as always without objects in the hint */
-    SNAP_COMING, /* loads are held until the snapshot is there */
-    SNAP_READY,
-    SNAP_OVER
+enum bkt_snapshot_state {
+    BKT_SNAPSHOT_NONE,   /* not known to pay, as always without objects in the hint */
+    BKT_SNAPSHOT_COMING, /* loads are held until the snapshot is there */
+    BKT_SNAPSHOT_READY,
+    BKT_SNAPSHOT_OVER
 };
 
 struct bkt_objects {
@@ -52,7 +53,7 @@ struct bkt_objects {
     pthread_cond_t  change;
     struct bkt_forkguard guard;
     struct bkt_map *entries; /* by id */
-    struct entry    lru;     /* ring */
+    struct bkt_cached_object lru; /* ring */
     uint64_t        used;
     size_t          in_flight;
     size_t          n_unused;
@@ -63,8 +64,8 @@ struct bkt_objects {
     unsigned        generation; /* bkt_fork_generation() */
 
     /* snapshot_serve.c */
-    enum snapshot_state  snap_state;
-    struct bkt_snapshot *snap;    /* READY */
+    enum bkt_snapshot_state snap_state;
+    struct bkt_snapshot *snap;    /* if BKT_SNAPSHOT_READY */
     struct bkt_object_load *held; /* loads that wait for the snapshot, by next; the last one first */
     uint64_t             expected;
     struct bkt_snapshot_hint snap_hint; /* the document's */
@@ -82,7 +83,7 @@ struct bkt_object_load {
     struct bkt_req      req;
     struct bkt_job      job;
     struct bkt_objects *cache;
-    struct entry       *entry;
+    struct bkt_cached_object *entry;
     struct bkt_id       id;
     struct bkt_buf      key;     /* made when it is needed */
     unsigned            tries;
@@ -95,9 +96,10 @@ struct bkt_object_load {
 
 /* ---- object_cache.c; the lock is held ---- */
 
-/** LOADING; NULL: out of memory. */
-struct entry *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id);
-void bkt_entry_settle(struct bkt_objects *c, struct entry *e); /* loading has ended: it may be evicted */
+/** An entry that is loading; NULL: out of memory. */
+struct bkt_cached_object *bkt_entry_new(struct bkt_objects *c, const struct bkt_id *id);
+void bkt_entry_settle(struct bkt_objects *c,
+                      struct bkt_cached_object *e); /* loading has ended: it may be evicted */
 /** Evict the least recently used objects until the limit is kept, or all that are left are held. */
 void          bkt_objects_evict(struct bkt_objects *c);
 
@@ -105,7 +107,7 @@ void          bkt_objects_evict(struct bkt_objects *c);
 
 /** Begin to load new entries, which may end before this returns.
  *  @param wanted  callers wait for them now, so they don't wait for the snapshot */
-void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted);
+void bkt_load_begin(struct bkt_objects *c, struct bkt_cached_object *const *v, size_t n, bool wanted);
 /** Go on with held loads. */
 void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list, bool wanted);
 /** Ask for as many objects ahead of a traversal as there is room for. */

@@ -166,13 +166,14 @@ void bkt_follow_clear(struct bkt_follow *f)
 /* Entries for the next members that are worth asking for now; the lock is held.  A third of the cache may be
  * ahead.  Until the last of that is used, as much again is used and as much again is fetched, and none of it
  * is evicted meanwhile. */
-static size_t follow_batch(struct bkt_objects *c, struct entry **out)
+static size_t follow_batch(struct bkt_objects *c, struct bkt_cached_object **out)
 {
     struct bkt_id id;
     size_t        n = 0;
     while (n < FOLLOW_BATCH && c->in_flight < FOLLOW_WINDOW && c->n_unused < FOLLOW_AHEAD &&
            c->unused + c->in_flight * LIKELY_BYTES < c->limit / 3 && next_member(&c->follow, &id)) {
-        struct entry *e = bkt_map_get(c->entries, id.text, BKT_ID_LEN) ? NULL : bkt_entry_new(c, &id);
+        struct bkt_cached_object *e =
+            bkt_map_get(c->entries, id.text, BKT_ID_LEN) ? NULL : bkt_entry_new(c, &id);
         if (!e)
             continue;
         e->unused = true;
@@ -186,7 +187,7 @@ static size_t follow_batch(struct bkt_objects *c, struct entry **out)
  * its start. */
 void bkt_follow_more(struct bkt_objects *c)
 {
-    struct entry *batch[FOLLOW_BATCH];
+    struct bkt_cached_object *batch[FOLLOW_BATCH];
     size_t        n;
     (void)pthread_mutex_lock(&c->lock);
     c->follow_again = true;
@@ -218,8 +219,8 @@ static void follow_ids(struct bkt_objects *c, struct bkt_ids ids)
 static const struct bkt_object *loaded(struct bkt_objects *c, const struct bkt_id *id)
 {
     BKT_HOLD(&c->lock);
-    const struct entry      *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
-    return e && e->state == READY ? bkt_object_retain(e->object) : NULL;
+    const struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    return e && e->state == BKT_OBJECT_READY ? bkt_object_retain(e->object) : NULL;
 }
 
 /* Objects below @p start that aren't loaded yet: loaded groups have not queued their members.  Out of memory:
@@ -261,13 +262,13 @@ void bkt_objects_unfollow(struct bkt_objects *c)
 static void finish(struct bkt_object_load *l, int rc, const struct bkt_object *object, struct bkt_err *err)
 {
     struct bkt_objects     *c    = l->cache;
-    struct entry           *e    = l->entry;
+    struct bkt_cached_object *e = l->entry;
     struct bkt_ids members = {0};
     if (rc == BKT_OK && atomic_load(&c->tours) && !l->scanned)
         members = members_of(object);
     load_free(l);
     (void)pthread_mutex_lock(&c->lock);
-    e->state  = rc == BKT_OK ? READY : FAILED;
+    e->state = rc == BKT_OK ? BKT_OBJECT_READY : BKT_OBJECT_FAILED;
     e->object = object;
     e->rc     = rc;
     e->err    = err;
@@ -423,10 +424,10 @@ void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list, bool want
     }
 }
 
-static void fail_entry(struct bkt_objects *c, struct entry *e)
+static void fail_entry(struct bkt_objects *c, struct bkt_cached_object *e)
 {
     BKT_HOLD(&c->lock);
-    e->state = FAILED;
+    e->state = BKT_OBJECT_FAILED;
     e->rc    = BKT_ENOMEM;
     bkt_entry_settle(c, e);
     c->in_flight--;
@@ -434,7 +435,7 @@ static void fail_entry(struct bkt_objects *c, struct entry *e)
 }
 
 /* Not under the lock: a request may end before this returns. */
-void bkt_load_begin(struct bkt_objects *c, struct entry *const *v, size_t n, bool wanted)
+void bkt_load_begin(struct bkt_objects *c, struct bkt_cached_object *const *v, size_t n, bool wanted)
 {
     struct bkt_object_load *list = NULL, **tail = &list;
     for (size_t i = 0; i < n; i++) {

@@ -28,7 +28,7 @@ static void publish(struct bkt_objects *c, struct bkt_snapshot *s)
         s = NULL;
     }
     c->snap       = s;
-    c->snap_state = s ? SNAP_READY : SNAP_OVER;
+    c->snap_state = s ? BKT_SNAPSHOT_READY : BKT_SNAPSHOT_OVER;
     c->snap_until = bkt_clock_now() + GOOD_FOR;
     while ((l = c->held)) {
         c->held = l->next;
@@ -71,7 +71,7 @@ void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root,
 
 static bool worth_while(const struct bkt_objects *c)
 {
-    return c->snap_state == SNAP_NONE && c->snap_hint.objects &&
+    return c->snap_state == BKT_SNAPSHOT_NONE && c->snap_hint.objects &&
            bkt_snapshot_pays(c->expected, c->snap_trust ? 0 : c->snap_hint.keys);
 }
 
@@ -82,7 +82,7 @@ void bkt_objects_expect(struct bkt_objects *c, uint64_t n)
     c->expected += n;
     bool begin = worth_while(c);
     if (begin)
-        c->snap_state = SNAP_COMING;
+        c->snap_state = BKT_SNAPSHOT_COMING;
     (void)pthread_mutex_unlock(&c->lock);
     if (!begin)
         return;
@@ -132,9 +132,9 @@ struct bkt_object_load *bkt_snap_serve(struct bkt_objects *c, struct bkt_object_
 {
     struct bkt_object_load *found = NULL;
     BKT_HOLD(&c->lock);
-    if (c->snap_state == SNAP_COMING && !wanted)
+    if (c->snap_state == BKT_SNAPSHOT_COMING && !wanted)
         hold(c, list);
-    else if (c->snap_state == SNAP_READY)
+    else if (c->snap_state == BKT_SNAPSHOT_READY)
         found = take(c, list);
     return found;
 }
@@ -144,10 +144,10 @@ void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id)
     const void *json;
     const char *etag;
     size_t      n;
-    if (c->snap_state == SNAP_READY)
+    if (c->snap_state == BKT_SNAPSHOT_READY)
         (void)bkt_snapshot_take(c->snap, id, &json, &n, &etag);
-    else if (c->snap_state == SNAP_NONE)
-        c->snap_state = SNAP_OVER;
+    else if (c->snap_state == BKT_SNAPSHOT_NONE)
+        c->snap_state = BKT_SNAPSHOT_OVER;
     else
         atomic_store(&c->snap_stop, true); /* the list may be older than the change */
 }
@@ -158,15 +158,15 @@ void bkt_snap_age(struct bkt_objects *c)
         return;
     bkt_snapshot_free(c->snap);
     c->snap       = NULL;
-    c->snap_state = SNAP_OVER;
+    c->snap_state = BKT_SNAPSHOT_OVER;
 }
 
 void bkt_snap_after_fork(struct bkt_objects *c)
 {
     c->held          = NULL; /* the parent's */
     c->snap_joinable = false;
-    if (c->snap_state == SNAP_COMING)
-        c->snap_state = SNAP_OVER;
+    if (c->snap_state == BKT_SNAPSHOT_COMING)
+        c->snap_state = BKT_SNAPSHOT_OVER;
 }
 
 void bkt_snap_fini(struct bkt_objects *c)

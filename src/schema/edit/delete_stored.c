@@ -138,7 +138,7 @@ static void delete_collected(struct many *m)
     size_t n = m->keys.n;
     for (size_t i = 0; i < n; i++)
         m->reqs[i] = (struct bkt_req){.op = BKT_DELETE, .key = m->keys.v[i]};
-    (void)bkt_store_run(m->st, m->reqs, n, NULL);
+    (void)bkt_store_perform(m->st, m->reqs, n, NULL);
     for (size_t i = 0; i < n; i++) {
         if (m->reqs[i].rc < 0)
             note_failure(m, &m->v[m->of[i]], m->reqs[i].rc, m->reqs[i].err);

@@ -80,7 +80,7 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
         while (len && d->path[--len] != '/') {}
     }
     a->store = d->store;
-    (void)bkt_store_run_and(d->store, a->reqs, a->n, look_below, a, NULL);
+    (void)bkt_store_perform_and(d->store, a->reqs, a->n, look_below, a, NULL);
     for (size_t i = 0; i < a->n; i++) {
         const struct bkt_req *r = &a->reqs[i];
         if (r->rc != BKT_OK && r->rc != BKT_ENOENT && !(r->rc == BKT_EACCES && i > 0))

@@ -36,7 +36,7 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
     struct bkt_edits     *e   = d->edits;
     BKT_CLEANUP(bkt_req_fini) struct bkt_req r = {.op = BKT_GET, .key = key, .len = BKT_WHOLE};
     BKT_CLEANUP(bkt_domain_doc_fini) struct bkt_domain_doc doc = {.n_acls = 0};
-    int rc = bkt_store_run(d->store, &r, 1, err);
+    int rc = bkt_store_perform(d->store, &r, 1, err);
     *ours  = false;
     if (rc == BKT_ENOENT) { /* deleted meanwhile */
         bkt_err_clear(err);

@@ -190,7 +190,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
         else if (c->is_new)
             bkt_err_keep_first(&rc, err, build(w, c, NULL, &why), &why);
     }
-    (void)bkt_store_run(w->d->store, w->reqs, w->n_reqs, NULL);
+    (void)bkt_store_perform(w->d->store, w->reqs, w->n_reqs, NULL);
     for (size_t i = 0; i < w->n_reqs; i++)
         bkt_err_keep_first(&rc, err, take_answer(w, w->of[i], &w->reqs[i], &why), &why);
     reqs_clear(w);
@@ -327,7 +327,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
         else if (c->is_new && !c->etag)
             r->if_none_match = "*";
     }
-    (void)bkt_store_run(w->d->store, w->reqs, w->n_reqs, NULL);
+    (void)bkt_store_perform(w->d->store, w->reqs, w->n_reqs, NULL);
     for (size_t i = 0; i < w->n_reqs; i++) {
         struct bkt_req    *r = &w->reqs[i];
         struct bkt_change *c = w->of[i];

@@ -100,7 +100,7 @@ static int look(struct bkt_domain *d, struct new_links *x, const struct bkt_ids 
         reqs.v[i] = (struct bkt_req){.op = BKT_HEAD};
         BKT_PASS(bkt_id_key(&ids->v[from + i], &reqs.keys[i]));
     }
-    bkt_reqs_run(d->store, &reqs);
+    bkt_reqs_perform(d->store, &reqs);
     for (size_t i = 0; i < n; i++)
         if (reqs.v[i].rc == BKT_ENOENT)
             BKT_PASS(bkt_map_set(&x->targets, ids->v[from + i].text, BKT_ID_LEN, x, NULL));

@@ -35,7 +35,7 @@ int bkt_domain_refresh(struct bkt_domain *d, const struct bkt_id *id, struct bkt
     BKT_PASS_MEM(err, bkt_id_key(id, &key));
     BKT_CLEANUP(bkt_req_fini)
     struct bkt_req r  = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE, .if_none_match = o->etag};
-    int            rc = bkt_store_run(d->store, &r, 1, err);
+    int rc = bkt_store_perform(d->store, &r, 1, err);
     if (rc == BKT_ENOTMOD) {
         bkt_err_clear(err);
         return BKT_OK;

@@ -75,7 +75,7 @@ static int fetch(struct bkt_domain *d, struct rivals *r, struct bkt_err *err)
         r->reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
         BKT_PASS_MEM(err, bkt_id_key(&r->v[i].theirs, &r->reqs.keys[i]));
     }
-    bkt_reqs_run(d->store, &r->reqs);
+    bkt_reqs_perform(d->store, &r->reqs);
     return BKT_OK;
 }
 

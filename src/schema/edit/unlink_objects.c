@@ -289,7 +289,7 @@ static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_obj
         reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
         BKT_PASS_MEM(err, bkt_id_key(&own[i], &reqs.keys[i]));
     }
-    bkt_reqs_run(s->d->store, &reqs);
+    bkt_reqs_perform(s->d->store, &reqs);
     for (size_t i = 0; i < n; i++)
         BKT_PASS(look_at(s, &own[i], &reqs.v[i], fn, err));
     return BKT_OK;

@@ -119,7 +119,7 @@ static int rewrite_doc(struct bkt_domain *d, const struct bkt_userblock *u, stru
         BKT_CLEANUP(bkt_req_fini)
         struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
-        BKT_PASS(bkt_store_run(d->store, &req, 1, err));
+        BKT_PASS(bkt_store_perform(d->store, &req, 1, err));
         BKT_PASS(change(d, &req.body, u, &json, err));
         int rc = bkt_store_put(d->store, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL,
                                NULL, NULL, err);

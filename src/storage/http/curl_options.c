@@ -262,7 +262,7 @@ static int on_connected(void *arg, char *ip, char *local, int port, int local_po
 
 int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 {
-    struct engine     *e  = arg;
+    struct bkt_engine *e = arg;
     struct epoll_event ev = {.data.fd = fd};
     struct bkt_leg    *leg = NULL;
     (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&leg);
@@ -285,7 +285,7 @@ int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void
 
 int bkt_engine_on_timer(CURLM *multi, long ms, void *arg)
 {
-    struct engine *e = arg;
+    struct bkt_engine *e = arg;
     (void)multi;
     e->timer_at = ms < 0 ? UINT64_MAX : bkt_engine_now() + (uint64_t)ms;
     return 0;
@@ -346,7 +346,7 @@ bool bkt_engine_usual_options(void *easy, const char *url, const char *ca_bundle
 #endif
 }
 
-bool bkt_engine_options(struct engine *e, struct bkt_leg *leg)
+bool bkt_engine_options(struct bkt_engine *e, struct bkt_leg *leg)
 {
     struct bkt_xfer *x = leg->x;
     CURL            *h = leg->easy;

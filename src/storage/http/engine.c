@@ -45,9 +45,9 @@ void bkt_engine_fail_all(struct bkt_xfer *x, const char *why)
     }
 }
 
-static void begin(struct engine *e, struct bkt_xfer *x)
+static void begin(struct bkt_engine *e, struct bkt_xfer *x)
 {
-    struct host *h = x->host;
+    struct bkt_engine_host *h = x->host;
     free(x->redirect);
     x->redirect       = NULL;
     curl_slist_free_all(x->kept_cookies);
@@ -125,7 +125,7 @@ static void moved(struct bkt_xfer *x)
     }
 }
 
-void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
+void bkt_engine_end(struct bkt_engine *e, struct bkt_xfer *x, enum bkt_wire wire)
 {
     moved(x);
     bkt_hedge_give_up(e, x);
@@ -156,7 +156,7 @@ void bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire)
         x->next->prev = x->prev;
     x->next = x->prev = NULL;
     x->wire           = wire;
-    struct host *h    = x->host;
+    struct bkt_engine_host *h = x->host;
     atomic_store(&h->known, true);
     atomic_store(&h->answered, true);
     bkt_host_release(h, e);
@@ -217,13 +217,13 @@ struct bkt_xfer *bkt_delay_take(struct bkt_delay *d)
 /* Queue an exchange whose time has come. */
 static void enqueue(struct bkt_xfer *x)
 {
-    struct host *h = x->host;
+    struct bkt_engine_host *h = x->host;
     bkt_host_enqueue(h, x);
     bkt_engine_fail_all(bkt_host_dispatch(h), BKT_NO_THREAD);
 }
 
 /* Take the exchanges from the inbox.  True: there were some. */
-static bool take_inbox(struct engine *e)
+static bool take_inbox(struct bkt_engine *e)
 {
     (void)pthread_mutex_lock(&e->lock);
     struct bkt_xfer *x = e->in_head;
@@ -243,7 +243,7 @@ static bool take_inbox(struct engine *e)
 static bool is_cancelled(const struct bkt_xfer *x) { return x->cancel && atomic_load(x->cancel); }
 
 /* Drop cancelled exchanges in a host's queue: begin() ends them. */
-static void drop_queued(struct host *h)
+static void drop_queued(struct bkt_engine_host *h)
 {
     for (struct bkt_xfer *x = bkt_host_cancelled(h), *next; x; x = next) {
         next    = x->next;
@@ -255,12 +255,12 @@ static void drop_queued(struct host *h)
 /* Drop the exchanges that were cancelled.  A connection in the middle of a body is lost with its exchange.
  * Reading on would take as long as the body does, up to stall_ms if the server hangs.  Requests that change
  * something on the server are left to end by themselves. */
-static void drop_cancelled(struct engine *e)
+static void drop_cancelled(struct bkt_engine *e)
 {
     if (!atomic_exchange(&e->cancelled, false))
         return;
     e->look_at = 0;
-    for (struct host *h = atomic_load(&e->all->hosts); h; h = h->next)
+    for (struct bkt_engine_host *h = atomic_load(&e->all->hosts); h; h = h->next)
         drop_queued(h);
     for (struct bkt_xfer *x = e->active, *next; x; x = next) {
         next = x->next;
@@ -271,7 +271,7 @@ static void drop_cancelled(struct engine *e)
 
 /* A caller may set `cancel` without bkt_engine_cancelled(), so all delayed exchanges are checked now and
  * then. */
-static void wake_cancelled(struct engine *e)
+static void wake_cancelled(struct bkt_engine *e)
 {
     struct bkt_delay left = {.steps = e->delayed.steps};
     e->look_at            = e->now + CHECK_MAX_MS;
@@ -286,7 +286,7 @@ static void wake_cancelled(struct engine *e)
     e->delayed = left;
 }
 
-static void wake_delayed(struct engine *e)
+static void wake_delayed(struct bkt_engine *e)
 {
     while (e->delayed.first && e->delayed.first->not_before_ms <= e->now) {
         struct bkt_xfer *x = bkt_delay_take(&e->delayed);
@@ -309,7 +309,7 @@ static bool is_of_tls(CURLcode code)
     return false;
 }
 
-static void collect(struct engine *e)
+static void collect(struct bkt_engine *e)
 {
     int      left;
     CURLMsg *m;
@@ -337,7 +337,7 @@ static void collect(struct engine *e)
 
 /* libcurl ran out of memory and has lost track of a connection; 7.88 even divides by zero when it meets that
  * connection again.  So all connections in use are closed. */
-static void start_over(struct engine *e)
+static void start_over(struct bkt_engine *e)
 {
     for (struct bkt_xfer *x = e->active, *next; x; x = next) {
         next = x->next;
@@ -346,7 +346,7 @@ static void start_over(struct engine *e)
     }
 }
 
-static void act(struct engine *e, curl_socket_t fd, int what)
+static void act(struct bkt_engine *e, curl_socket_t fd, int what)
 {
     int running;
     if (curl_multi_socket_action(e->multi, fd, what, &running) == CURLM_OUT_OF_MEMORY)
@@ -355,7 +355,7 @@ static void act(struct engine *e, curl_socket_t fd, int what)
 
 /* Sending a body continues as long as its socket accepts bytes.  Then a small buffer is enough, which stays
  * in the processor's cache. */
-static void act_on(struct engine *e, const struct epoll_event *ev)
+static void act_on(struct bkt_engine *e, const struct epoll_event *ev)
 {
     unsigned v    = ev->events;
     int      what = (v & (EPOLLIN | EPOLLHUP) ? CURL_CSELECT_IN : 0) | (v & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
@@ -368,7 +368,7 @@ static void act_on(struct engine *e, const struct epoll_event *ev)
     }
 }
 
-static int wait_ms(const struct engine *e)
+static int wait_ms(const struct bkt_engine *e)
 {
     uint64_t until = e->timer_at;
     if (e->delayed.first)
@@ -383,27 +383,27 @@ static int wait_ms(const struct engine *e)
 
 /* Begin the exchanges that may begin.  Each step that frees a connection is followed by a check of the
  * queues. */
-static void begin_all(struct engine *e)
+static void begin_all(struct bkt_engine *e)
 {
     bool some = take_inbox(e);
     drop_cancelled(e);
     wake_delayed(e);
     for (bool first = true; first || some; first = false) {
-        for (struct host *h = atomic_load(&e->all->hosts); h; h = h->next)
+        for (struct bkt_engine_host *h = atomic_load(&e->all->hosts); h; h = h->next)
             if (atomic_load(&h->queued))
                 bkt_engine_fail_all(bkt_host_dispatch(h), BKT_NO_THREAD);
         some = take_inbox(e);
     }
 }
 
-static bool has_mail(struct engine *e)
+static bool has_mail(struct bkt_engine *e)
 {
     BKT_HOLD(&e->lock);
     return e->in_head != NULL;
 }
 
 /* End the exchanges that do not move, and those that take too long. */
-static void watch(struct engine *e)
+static void watch(struct bkt_engine *e)
 {
     for (struct bkt_xfer *x = e->active, *next; x; x = next) {
         next = x->next;
@@ -419,7 +419,7 @@ static void watch(struct engine *e)
     }
 }
 
-static void turn(struct engine *e)
+static void turn(struct bkt_engine *e)
 {
     struct epoll_event ev[MAX_EVENTS];
     begin_all(e);
@@ -449,9 +449,9 @@ static void turn(struct engine *e)
     }
 }
 
-void *bkt_engine_run(void *arg)
+void *bkt_engine_loop(void *arg)
 {
-    struct engine *e = arg;
+    struct bkt_engine *e = arg;
     (void)pthread_setname_np(pthread_self(), "h5bucket-io");
     for (bool stop = false; !stop;) {
         turn(e);

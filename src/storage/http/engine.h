@@ -116,8 +116,8 @@ struct bkt_xfer {
     struct bkt_whole whole;
     bool             decided;
     struct bkt_xfer *next_decided;
-    struct host     *host;
-    struct engine   *engine;   /* the engine whose thread has it; set with `assigned` */
+    struct bkt_engine_host *host;
+    struct bkt_engine *engine; /* the engine whose thread has it; set with `assigned` */
     bool             assigned;
     struct bkt_xfer *next, *prev;
     uint64_t         begun_ms, first_ms, last_ms, body_bytes;

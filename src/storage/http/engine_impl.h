@@ -1,9 +1,9 @@
 /* The I/O threads' own parts; for engine.c, engine_threads.c, curl_options.c and pace.c only.
  *
- * A struct engine belongs to one thread, with its own multi handle and connections.  Only that thread uses
- * it, with the exceptions noted in comments.  A struct host is the knowledge that all threads share about a
- * server: waiting exchanges, requests under way, the speed of its answers.  Its lock is held for a moment
- * only, never while code of a caller runs. */
+ * A struct bkt_engine belongs to one thread, with its own multi handle and connections.  Only that thread
+ * uses it, with the exceptions noted in comments.  A struct bkt_engine_host is the knowledge that all threads
+ * share about a server: waiting exchanges, requests under way, the speed of its answers.  Its lock is held
+ * for a moment only, never while code of a caller runs. */
 #pragma once
 
 #include <pthread.h>
@@ -20,7 +20,7 @@
 #define BKT_PACE_SAMPLES 256 /* recent answers that are kept */
 
 /* The recent speed of answers to one kind of request; pace.c */
-struct lane {
+struct bkt_engine_lane {
     double   first_ms, body_ms; /* time until the first byte of an answer; time of bodies */
     double   before;            /* the cost when the limit was last raised, which must stay about the same; 0:
                                    not raised, or lowered since */
@@ -28,10 +28,10 @@ struct lane {
     unsigned opened;            /* those of them that had a new connection */
 };
 
-struct host {
-    struct host     *next;
+struct bkt_engine_host {
+    struct bkt_engine_host *next;
     char            *origin;
-    struct engines  *all;
+    struct bkt_engines *all;
     bool             tls;      /* https */
     atomic_bool      known;    /* its name was looked up; until then only one exchange goes first, so that one
                                   look-up serves all */
@@ -50,7 +50,7 @@ struct host {
     unsigned         limit, most;       /* connections now, and at most */
     unsigned         reading, waiting;  /* active exchanges other than uploads; those of them without a first
                                            byte */
-    struct lane      gets, puts;        /* requests without a body; requests with a body */
+    struct bkt_engine_lane gets, puts;  /* requests without a body; requests with a body */
     double           rate;              /* bytes per second of one connection; 0: not known */
     bool             wanted;            /* more connections would help */
     double           window;            /* requests at once that the server can take, since it asked to slow
@@ -72,8 +72,8 @@ struct bkt_delay {
     uint64_t         steps; /* comparisons so far; for tests */
 };
 
-struct engine {
-    struct engines  *all;
+struct bkt_engine {
+    struct bkt_engines *all;
     unsigned         index;    /* in all->at */
     pthread_mutex_t  lock;     /* guards the members up to `in_tail` */
     bool             running, stop;
@@ -92,9 +92,9 @@ struct engine {
 };
 
 /* All threads of the process; each starts with its first exchange. */
-struct engines {
-    struct engine          at[BKT_IO_MAX];
-    _Atomic(struct host *) hosts; /* grows at its head only */
+struct bkt_engines {
+    struct bkt_engine at[BKT_IO_MAX];
+    _Atomic(struct bkt_engine_host *) hosts; /* grows at its head only */
     pthread_mutex_t        lock;  /* held while `hosts` grows */
     CURLSH                *share; /* looked-up names, and TLS sessions if tls.h keeps none */
     pthread_mutex_t        share_locks[CURL_LOCK_DATA_LAST];
@@ -102,9 +102,9 @@ struct engines {
 
 /* ---- engine.c: one thread's exchanges, those that wait for their time, and its loop ---- */
 /** The thread's function; @p arg is its engine.  All exchanges have ended when it returns. */
-void *bkt_engine_run(void *arg);
+void *bkt_engine_loop(void *arg);
 /** End an exchange. */
-void  bkt_engine_end(struct engine *e, struct bkt_xfer *x, enum bkt_wire wire);
+void bkt_engine_end(struct bkt_engine *e, struct bkt_xfer *x, enum bkt_wire wire);
 /** End an exchange that has not begun. */
 void  bkt_engine_fail(struct bkt_xfer *x, const char *why);
 /** As bkt_engine_fail(), for all exchanges of a list, linked by next.  done() may submit, so the caller must
@@ -119,21 +119,21 @@ struct bkt_xfer *bkt_delay_take(struct bkt_delay *d);
 
 /* ---- engine_threads.c: waiting exchanges, and the choice of a thread; any thread ---- */
 /** Queue the exchange. */
-void bkt_host_enqueue(struct host *h, struct bkt_xfer *x);
+void bkt_host_enqueue(struct bkt_engine_host *h, struct bkt_xfer *x);
 /** Give the exchanges that may begin to threads.
  * @return exchanges for which no thread could be started, linked by next; the caller has to fail them.  NULL:
  *     none */
-BKT_NODISCARD struct bkt_xfer *bkt_host_dispatch(struct host *h);
+BKT_NODISCARD struct bkt_xfer *bkt_host_dispatch(struct bkt_engine_host *h);
 /** Note that an exchange given to the thread is over, or never began. */
-void bkt_host_release(struct host *h, const struct engine *e);
+void bkt_host_release(struct bkt_engine_host *h, const struct bkt_engine *e);
 /** Remove and return the cancelled exchanges of the queue, linked by next. */
-struct bkt_xfer *bkt_host_cancelled(struct host *h);
+struct bkt_xfer *bkt_host_cancelled(struct bkt_engine_host *h);
 /** Note that a socket is open, or closed: a forked child closes its copies.  Any thread. */
 void           bkt_engine_track(int fd, bool open);
 
 /* ---- curl_options.c ---- */
 /** Set up one leg of the exchange: callbacks, limits, method and body.  False: out of memory. */
-bool bkt_engine_options(struct engine *e, struct bkt_leg *leg);
+bool bkt_engine_options(struct bkt_engine *e, struct bkt_leg *leg);
 /** Translate libcurl's result. */
 enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code);
 /** Callbacks of the multi handle; @p arg is the engine.  e->epoll watches the sockets, e->timer_at is its
@@ -144,16 +144,16 @@ int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 /* ---- pace.c ---- */
 /** Functions about one server and an exchange with it; any thread.  Initially nothing is known of the
  *  server. */
-void     bkt_pace_init(struct host *h);
+void bkt_pace_init(struct bkt_engine_host *h);
 /** Whether there is a connection for the exchange now, or may be a new one.  The host is locked. */
-bool     bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x);
+bool bkt_pace_may_begin(struct bkt_engine_host *h, const struct bkt_xfer *x);
 /** Record an event of the exchange; its times are the source of all estimates. */
-void     bkt_pace_begun(struct host *h, struct bkt_xfer *x);
-void     bkt_pace_first_byte(struct host *h, struct bkt_xfer *x);
-void     bkt_pace_end(struct host *h, struct bkt_xfer *x);
+void bkt_pace_begun(struct bkt_engine_host *h, struct bkt_xfer *x);
+void bkt_pace_first_byte(struct bkt_engine_host *h, struct bkt_xfer *x);
+void bkt_pace_end(struct bkt_engine_host *h, struct bkt_xfer *x);
 /** Send late exchanges a second time, and resume slow ones. */
-void  bkt_hedge_late(struct engine *e);
+void bkt_hedge_late(struct bkt_engine *e);
 /** End the leg that is not, or no longer, the exchange; without such a leg nothing happens. */
-void  bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x);
+void bkt_hedge_give_up(struct bkt_engine *e, struct bkt_xfer *x);
 /** Note that libcurl has finished one leg.  True: the exchange is over, too. */
-bool  bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg);
+bool bkt_hedge_leg_over(struct bkt_engine *e, struct bkt_leg *leg);

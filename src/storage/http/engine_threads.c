@@ -20,14 +20,15 @@
 
 /* Held for reading while `engines` is used.  Held for writing while `engines` is created or removed. */
 static pthread_rwlock_t life = PTHREAD_RWLOCK_INITIALIZER;
-static struct engines *engines;
+static struct bkt_engines *engines;
 static bool ending; /* bkt_engine_shutdown() is under way: `engines` is not created again, even if done()
                        callbacks submit */
-static struct engines *abandoned; /* in a forked child, those of the parent: kept reachable, never touched */
+static struct bkt_engines
+    *abandoned; /* in a forked child, those of the parent: kept reachable, never touched */
 static pthread_mutex_t socket_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the table of sockets */
 static int sockets[2048]; /* further sockets stay open in a forked child */
 static size_t n_sockets, most_sockets;
-static _Thread_local struct engine *current;
+static _Thread_local struct bkt_engine *current;
 
 uint64_t bkt_engine_now(void)
 {
@@ -69,7 +70,7 @@ size_t bkt_engine_most_sockets(void)
 
 /* ---- one thread ---- */
 
-static void free_engine(struct engine *e)
+static void free_engine(struct bkt_engine *e)
 {
     if (e->multi)
         (void)curl_multi_cleanup(e->multi);
@@ -81,7 +82,7 @@ static void free_engine(struct engine *e)
     e->epoll = e->wake = -1;
 }
 
-static bool set_up(struct engine *e)
+static bool set_up(struct bkt_engine *e)
 {
     struct epoll_event ev = {.events = EPOLLIN};
     e->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -106,10 +107,10 @@ static bool set_up(struct engine *e)
 static void *run(void *arg)
 {
     current = arg;
-    return bkt_engine_run(arg);
+    return bkt_engine_loop(arg);
 }
 
-static bool start(struct engine *e)
+static bool start(struct bkt_engine *e)
 {
     if (set_up(e) && bkt_thread_start(&e->thread, run, e) == 0)
         return true;
@@ -117,7 +118,7 @@ static bool start(struct engine *e)
     return false;
 }
 
-static void wake(const struct engine *e)
+static void wake(const struct bkt_engine *e)
 {
     uint64_t one = 1;
     while (write(e->wake, &one, sizeof one) < 0 && errno == EINTR)
@@ -125,7 +126,7 @@ static void wake(const struct engine *e)
 }
 
 /* Put an exchange into the engine's inbox, and start its thread if needed.  False: it cannot be started. */
-static bool hand_over(struct engine *e, struct bkt_xfer *x)
+static bool hand_over(struct bkt_engine *e, struct bkt_xfer *x)
 {
     x->next = x->prev = NULL;
     BKT_HOLD(&e->lock);
@@ -145,13 +146,13 @@ static bool hand_over(struct engine *e, struct bkt_xfer *x)
 
 /* ---- exchanges that wait for a connection, and the choice of a thread ---- */
 
-/* The struct host of a server, created if needed; NULL: out of memory. */
-static struct host *host_of(struct engines *all, const struct bkt_net *net)
+/* The struct bkt_engine_host of a server, created if needed; NULL: out of memory. */
+static struct bkt_engine_host *host_of(struct bkt_engines *all, const struct bkt_net *net)
 {
-    for (struct host *h = atomic_load(&all->hosts); h; h = h->next)
+    for (struct bkt_engine_host *h = atomic_load(&all->hosts); h; h = h->next)
         if (strcmp(h->origin, net->origin) == 0)
             return h;
-    struct host *made = calloc(1, sizeof *made), *h;
+    struct bkt_engine_host *made = calloc(1, sizeof *made), *h;
     if (!made || !(made->origin = strdup(net->origin))) {
         free(made);
         return NULL;
@@ -175,7 +176,7 @@ static struct host *host_of(struct engines *all, const struct bkt_net *net)
     return h;
 }
 
-void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
+void bkt_host_enqueue(struct bkt_engine_host *h, struct bkt_xfer *x)
 {
     x->assigned = false;
     BKT_HOLD(&h->lock);
@@ -192,7 +193,7 @@ void bkt_host_enqueue(struct host *h, struct bkt_xfer *x)
 
 /* One exchange goes first until the server's name has been looked up.  Over TLS only few go until the server
  * has answered once; then all others resume a session of theirs. */
-static bool may_begin(struct host *h, const struct bkt_xfer *x)
+static bool may_begin(struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
     bool known = atomic_load(&h->known);
     unsigned first = !known                                                      ? 1
@@ -203,9 +204,9 @@ static bool may_begin(struct host *h, const struct bkt_xfer *x)
 
 /* Prefer threads with an idle connection.  Among these, take the thread with the fewest exchanges, and this
  * thread first. */
-static unsigned choose(const struct host *h, const struct bkt_xfer *x)
+static unsigned choose(const struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
-    const struct engine *self = current;
+    const struct bkt_engine *self = current;
     unsigned n = x->net->io_threads, best = 0, least = UINT_MAX;
     for (unsigned i = 0; i < n; i++) {
         bool idle = atomic_load(&h->at[i].kept) > h->at[i].active;
@@ -221,7 +222,7 @@ static unsigned choose(const struct host *h, const struct bkt_xfer *x)
 
 /* Assign the first exchange to a thread, if it may begin; NULL: it may not, or none waits.  The host is
  * locked. */
-static struct bkt_xfer *take(struct host *h)
+static struct bkt_xfer *take(struct bkt_engine_host *h)
 {
     struct bkt_xfer *x = h->head;
     if (!x || !may_begin(h, x))
@@ -239,7 +240,7 @@ static struct bkt_xfer *take(struct host *h)
     return x;
 }
 
-struct bkt_xfer *bkt_host_dispatch(struct host *h)
+struct bkt_xfer *bkt_host_dispatch(struct bkt_engine_host *h)
 {
     struct bkt_xfer *given = NULL, **end = &given, *next, *left = NULL;
     (void)pthread_mutex_lock(&h->lock);
@@ -259,14 +260,14 @@ struct bkt_xfer *bkt_host_dispatch(struct host *h)
     return left;
 }
 
-void bkt_host_release(struct host *h, const struct engine *e)
+void bkt_host_release(struct bkt_engine_host *h, const struct bkt_engine *e)
 {
     BKT_HOLD(&h->lock);
     h->active--;
     h->at[e->index].active--;
 }
 
-struct bkt_xfer *bkt_host_cancelled(struct host *h)
+struct bkt_xfer *bkt_host_cancelled(struct bkt_engine_host *h)
 {
     struct bkt_xfer *gone = NULL, **end = &gone;
     BKT_HOLD(&h->lock);
@@ -289,7 +290,7 @@ struct bkt_xfer *bkt_host_cancelled(struct host *h)
 }
 
 /* Remove and return all exchanges of the queue, linked by next.  No thread is running. */
-static struct bkt_xfer *host_empty(struct host *h)
+static struct bkt_xfer *host_empty(struct bkt_engine_host *h)
 {
     BKT_HOLD(&h->lock);
     struct bkt_xfer *x = h->head;
@@ -304,19 +305,19 @@ static struct bkt_xfer *host_empty(struct host *h)
 static void share_lock(CURL *easy, curl_lock_data what, curl_lock_access how, void *arg)
 {
     (void)easy, (void)how;
-    (void)pthread_mutex_lock(&((struct engines *)arg)->share_locks[what]);
+    (void)pthread_mutex_lock(&((struct bkt_engines *)arg)->share_locks[what]);
 }
 
 static void share_unlock(CURL *easy, curl_lock_data what, void *arg)
 {
     (void)easy;
-    (void)pthread_mutex_unlock(&((struct engines *)arg)->share_locks[what]);
+    (void)pthread_mutex_unlock(&((struct bkt_engines *)arg)->share_locks[what]);
 }
 
 /* NULL: out of memory. */
-static struct engines *make(void)
+static struct bkt_engines *make(void)
 {
-    struct engines *all = calloc(1, sizeof *all);
+    struct bkt_engines *all = calloc(1, sizeof *all);
     bkt_engine_curl_init();
     if (!all || !(all->share = curl_share_init())) {
         free(all);
@@ -331,7 +332,7 @@ static struct engines *make(void)
     (void)curl_share_setopt(all->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
     (void)curl_share_setopt(all->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
     for (unsigned i = 0; i < BKT_IO_MAX; i++) {
-        struct engine *e = &all->at[i];
+        struct bkt_engine *e = &all->at[i];
         e->all = all;
         e->index = i;
         e->epoll = e->wake = -1;
@@ -341,19 +342,19 @@ static struct engines *make(void)
 }
 
 /* Fail the exchanges that still wait, on this thread.  No I/O thread runs any more. */
-static void fail_waiting(struct engines *all)
+static void fail_waiting(struct bkt_engines *all)
 {
     for (unsigned i = 0; i < BKT_IO_MAX; i++) {
-        struct engine *e = &all->at[i];
+        struct bkt_engine *e = &all->at[i];
         bkt_engine_fail_all(e->in_head, BKT_ENDING);
         for (struct bkt_xfer *x; (x = bkt_delay_take(&e->delayed));)
             bkt_engine_fail(x, BKT_ENDING);
     }
-    for (struct host *h = atomic_load(&all->hosts); h; h = h->next)
+    for (struct bkt_engine_host *h = atomic_load(&all->hosts); h; h = h->next)
         bkt_engine_fail_all(host_empty(h), BKT_ENDING);
 }
 
-static void free_all(struct engines *all)
+static void free_all(struct bkt_engines *all)
 {
     for (unsigned i = 0; i < BKT_IO_MAX; i++) {
         free_engine(&all->at[i]);
@@ -362,7 +363,7 @@ static void free_all(struct engines *all)
     (void)curl_share_cleanup(all->share);
     for (size_t i = 0; i < BKT_COUNT(all->share_locks); i++)
         (void)pthread_mutex_destroy(&all->share_locks[i]);
-    for (struct host *h = atomic_load(&all->hosts), *next; h; h = next) {
+    for (struct bkt_engine_host *h = atomic_load(&all->hosts), *next; h; h = next) {
         next = h->next;
         (void)pthread_mutex_destroy(&h->lock);
         free(h->origin);
@@ -390,7 +391,7 @@ void bkt_engine_submit(struct bkt_xfer *x)
     bool ok = true;
     struct bkt_xfer *left = NULL;
     enter();
-    struct host *h = engines ? host_of(engines, x->net) : NULL;
+    struct bkt_engine_host *h = engines ? host_of(engines, x->net) : NULL;
     const char *why = h ? BKT_NO_THREAD : ending ? BKT_ENDING : "out of memory";
     x->host = h;
     x->assigned = false;
@@ -411,7 +412,7 @@ void bkt_engine_cancelled(void)
 {
     (void)pthread_rwlock_rdlock(&life);
     for (unsigned i = 0; engines && i < BKT_IO_MAX; i++) {
-        struct engine *e = &engines->at[i];
+        struct bkt_engine *e = &engines->at[i];
         (void)pthread_mutex_lock(&e->lock);
         if (e->running && !atomic_exchange(&e->cancelled, true) && e != current)
             wake(e);
@@ -420,7 +421,7 @@ void bkt_engine_cancelled(void)
     (void)pthread_rwlock_unlock(&life);
 }
 
-static void stop(struct engine *e)
+static void stop(struct bkt_engine *e)
 {
     BKT_HOLD(&e->lock);
     e->stop = true;
@@ -431,7 +432,7 @@ static void stop(struct engine *e)
 void bkt_engine_shutdown(void)
 {
     (void)pthread_rwlock_wrlock(&life);
-    struct engines *all = BKT_TAKE(engines);
+    struct bkt_engines *all = BKT_TAKE(engines);
     ending = all != NULL;
     (void)pthread_rwlock_unlock(&life);
     if (!all)

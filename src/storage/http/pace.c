@@ -54,7 +54,7 @@
 #define SLOW_MIN_MS       200 /* a body that ends within this time is never slow */
 #define SHORT_BODY        (256u << 10) /* shorter bodies do not show the throughput */
 
-void bkt_pace_init(struct host *h)
+void bkt_pace_init(struct bkt_engine_host *h)
 {
     (void)pthread_mutex_init(&h->lock, NULL);
     h->limit = START_CONNECTIONS;
@@ -63,7 +63,7 @@ void bkt_pace_init(struct host *h)
 
 /* The server can take the other requests under way, or even fewer: their refusals count too.  Nothing
  * replaces a refused request at once, since that would be refused as quickly. */
-static void slow_down(struct host *h)
+static void slow_down(struct bkt_engine_host *h)
 {
     double others = h->active > 2 ? h->active - 1 : 1;
     if (h->window <= 0 || others < h->window)
@@ -71,12 +71,12 @@ static void slow_down(struct host *h)
 }
 
 /* The limit of connections for small requests and chunks. */
-static uint64_t highest(const struct host *h)
+static uint64_t highest(const struct bkt_engine_host *h)
 {
     return h->most >= UINT_MAX / 2 ? MORE_TIMES * (uint64_t)h->limit : h->limit;
 }
 
-static void speed_up(struct host *h)
+static void speed_up(struct bkt_engine_host *h)
 {
     if (h->window > 0)
         h->window += 0.5 / h->window;
@@ -106,7 +106,7 @@ static void note(uint32_t *samples, size_t *n_samples, uint64_t x, unsigned halv
     *limit = (uint64_t)v[n * 95 / 100] * halves / 2;
 }
 
-void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
+void bkt_pace_first_byte(struct bkt_engine_host *h, struct bkt_xfer *x)
 {
     if (x->first_ms)
         return;
@@ -123,7 +123,7 @@ void bkt_pace_first_byte(struct host *h, struct bkt_xfer *x)
 }
 
 /* More connections did not help. */
-static void go_back(struct host *h)
+static void go_back(struct bkt_engine_host *h)
 {
     if (h->limit / 2 > START_CONNECTIONS / 2)
         h->limit /= 2;
@@ -132,13 +132,13 @@ static void go_back(struct host *h)
 }
 
 /* The time that is compared with its value before the connections were doubled. */
-static double cost(const struct host *h, const struct lane *l)
+static double cost(const struct bkt_engine_host *h, const struct bkt_engine_lane *l)
 {
     return l == &h->gets ? l->first_ms : l->first_ms + l->body_ms;
 }
 
 /* Double the connections if that may help, or return to fewer if it did not. */
-static void adapt(struct host *h, struct lane *l)
+static void adapt(struct bkt_engine_host *h, struct bkt_engine_lane *l)
 {
     double bearable = (l == &h->gets ? 2 : 1.6) * l->before + SLACK_MS;
     if (++l->rounds < h->limit || l->first_ms <= 0)
@@ -152,7 +152,7 @@ static void adapt(struct host *h, struct lane *l)
 }
 
 /* Record an upload and its answer, which has hardly a body.  Connecting is not counted. */
-static void sent(struct host *h, const struct bkt_xfer *x)
+static void sent(struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
     if (!x->upload_ms || !x->sent_ms || !x->first_ms)
         return;
@@ -164,7 +164,7 @@ static void sent(struct host *h, const struct bkt_xfer *x)
 
 static uint64_t units(uint64_t bytes) { return bkt_max_u64(1, bytes / SHORT_BODY); }
 
-static void received(struct host *h, const struct bkt_xfer *x)
+static void received(struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
     uint64_t now = bkt_engine_now(), took = now - bkt_min_u64(x->first_ms, now);
     if (!x->first_ms)
@@ -182,7 +182,7 @@ static void received(struct host *h, const struct bkt_xfer *x)
     adapt(h, &h->gets);
 }
 
-static void ended(struct host *h, struct bkt_xfer *x)
+static void ended(struct bkt_engine_host *h, struct bkt_xfer *x)
 {
     h->moved_ms = bkt_engine_now();
     h->reading -= !x->put_len;
@@ -200,20 +200,20 @@ static void ended(struct host *h, struct bkt_xfer *x)
         sent(h, x);
 }
 
-void bkt_pace_end(struct host *h, struct bkt_xfer *x)
+void bkt_pace_end(struct bkt_engine_host *h, struct bkt_xfer *x)
 {
     BKT_HOLD(&h->lock);
     ended(h, x);
 }
 
 /* The limit of connections for such a request. */
-static unsigned limit_of(const struct host *h, const struct bkt_xfer *x)
+static unsigned limit_of(const struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
     bool more = x->small || x->put_len >= SHORT_BODY;
     return (unsigned)bkt_min_u64(more ? highest(h) : h->limit, x->net->connections);
 }
 
-static bool has_idle(const struct host *h)
+static bool has_idle(const struct bkt_engine_host *h)
 {
     unsigned kept = 0;
     for (size_t i = 0; i < BKT_COUNT(h->at); i++)
@@ -223,9 +223,9 @@ static bool has_idle(const struct host *h)
 
 /* With a connections, n requests of time T take n * T / a.  One more connection saves n * T / (a * (a + 1)),
  * and costs a handshake.  If no request has ended for longer than T, the server has become slower. */
-static bool saves_its_handshake(const struct host *h, const struct bkt_xfer *x)
+static bool saves_its_handshake(const struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
-    const struct lane *l    = x->put_len ? &h->puts : &h->gets;
+    const struct bkt_engine_lane *l = x->put_len ? &h->puts : &h->gets;
     double             took = l->first_ms > 0 ? l->first_ms + l->body_ms : USUAL_MS;
     double             a = h->active + h->twins, n = h->active + h->n_waiting;
     uint64_t           now = bkt_engine_now();
@@ -234,7 +234,7 @@ static bool saves_its_handshake(const struct host *h, const struct bkt_xfer *x)
     return a * (a + 1) * HANDSHAKE_US <= n * took * 1000;
 }
 
-bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
+bool bkt_pace_may_begin(struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
     if (h->tls && !has_idle(h) && !saves_its_handshake(h, x))
         return false;
@@ -252,7 +252,7 @@ bool bkt_pace_may_begin(struct host *h, const struct bkt_xfer *x)
     return active < limit_of(h, x);
 }
 
-void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
+void bkt_pace_begun(struct bkt_engine_host *h, struct bkt_xfer *x)
 {
     x->begun_ms   = bkt_engine_now();
     x->asked_ms   = x->first_ms = 0;
@@ -272,13 +272,13 @@ void bkt_pace_begun(struct host *h, struct bkt_xfer *x)
 
 /* The time when the first byte is late.  Connecting takes two more round trips, and
  * over https a handshake. */
-static uint64_t late_at(const struct host *h, const struct bkt_xfer *x)
+static uint64_t late_at(const struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
     uint64_t from = x->asked_ms ? x->asked_ms : x->begun_ms;
     return from + (x->opened && !x->asked_ms ? 3 : 1) * h->late_ms;
 }
 
-static bool is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now)
+static bool is_late(const struct bkt_engine_host *h, const struct bkt_xfer *x, uint64_t now)
 {
     return h->late_ms && h->tokens >= 1 && !x->legs[1].x && x->net->hedge &&
            h->active + h->twins < x->net->connections && strcmp(x->method, "GET") == 0 && x->waiting &&
@@ -286,7 +286,7 @@ static bool is_late(const struct host *h, const struct bkt_xfer *x, uint64_t now
 }
 
 /* Whether the body is stuck or crawls, so that its rest would arrive sooner after a new request. */
-static bool is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now)
+static bool is_slow(const struct bkt_engine_host *h, const struct bkt_xfer *x, uint64_t now)
 {
     curl_off_t all = -1;
     if (!h->slow_us || !h->late_ms || h->tokens < 1 || x->resumed || !x->net->hedge || x->put_len ||
@@ -301,8 +301,8 @@ static bool is_slow(const struct host *h, const struct bkt_xfer *x, uint64_t now
     return took > limit && (stuck || to_come > (double)limit);
 }
 
-static bool holds(bool (*is)(const struct host *h, const struct bkt_xfer *x, uint64_t now),
-                  const struct engine *e, const struct bkt_xfer *x)
+static bool holds(bool (*is)(const struct bkt_engine_host *h, const struct bkt_xfer *x, uint64_t now),
+                  const struct bkt_engine *e, const struct bkt_xfer *x)
 {
     BKT_HOLD(&x->host->lock);
     return is(x->host, x, e->now);
@@ -312,7 +312,7 @@ static bool holds(bool (*is)(const struct host *h, const struct bkt_xfer *x, uin
 
 /* Spend one hedge of the budget that all threads share.  With @p twin also count the second leg, until
  * untwin(), if a connection is allowed for it.  False: no hedge or connection is left. */
-static bool spend(struct host *h, const struct bkt_xfer *x, bool twin)
+static bool spend(struct bkt_engine_host *h, const struct bkt_xfer *x, bool twin)
 {
     BKT_HOLD(&h->lock);
     bool may = h->tokens >= 1 && (!twin || h->active + h->twins < x->net->connections);
@@ -323,13 +323,13 @@ static bool spend(struct host *h, const struct bkt_xfer *x, bool twin)
     return may;
 }
 
-static void untwin(struct host *h)
+static void untwin(struct bkt_engine_host *h)
 {
     BKT_HOLD(&h->lock);
     h->twins--;
 }
 
-static void hedge(struct engine *e, struct bkt_xfer *x)
+static void hedge(struct bkt_engine *e, struct bkt_xfer *x)
 {
     if (!spend(x->host, x, true))
         return;
@@ -347,7 +347,7 @@ static void hedge(struct engine *e, struct bkt_xfer *x)
         bkt_hedge_give_up(e, x);
 }
 
-static void resume(struct engine *e, struct bkt_xfer *x)
+static void resume(struct bkt_engine *e, struct bkt_xfer *x)
 {
     if (!spend(x->host, x, false))
         return;
@@ -360,10 +360,10 @@ static void resume(struct engine *e, struct bkt_xfer *x)
 
 /* The next time when an exchange may be late, in ms; UINT64_MAX: no check is needed.  Lateness is noticed
  * after at most an eighth of late_ms, or 5 ms. */
-static uint64_t look_at(const struct engine *e)
+static uint64_t look_at(const struct bkt_engine *e)
 {
     uint64_t at = UINT64_MAX;
-    for (struct host *h = atomic_load(&e->all->hosts); h; h = h->next) {
+    for (struct bkt_engine_host *h = atomic_load(&e->all->hosts); h; h = h->next) {
         (void)pthread_mutex_lock(&h->lock);
         if (h->late_ms && h->reading && h->tokens >= 1)
             at = bkt_min_u64(at, e->now + bkt_max_u64(5, h->late_ms / 8));
@@ -372,7 +372,7 @@ static uint64_t look_at(const struct engine *e)
     return at;
 }
 
-void bkt_hedge_late(struct engine *e)
+void bkt_hedge_late(struct bkt_engine *e)
 {
     if (!e->active || (e->hedge_at != UINT64_MAX && e->hedge_at > e->now))
         return;
@@ -388,7 +388,7 @@ void bkt_hedge_late(struct engine *e)
     e->hedge_at = look_at(e);
 }
 
-void bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x)
+void bkt_hedge_give_up(struct bkt_engine *e, struct bkt_xfer *x)
 {
     struct bkt_xfer **at = &e->decided;
     if (!x->twin)
@@ -404,7 +404,7 @@ void bkt_hedge_give_up(struct engine *e, struct bkt_xfer *x)
     x->decided = false;
 }
 
-bool bkt_hedge_leg_over(struct engine *e, struct bkt_leg *leg)
+bool bkt_hedge_leg_over(struct bkt_engine *e, struct bkt_leg *leg)
 {
     struct bkt_xfer *x = leg->x;
     if (!x->twin)

@@ -264,7 +264,7 @@ void bkt_docs_get(struct bkt_store *st, char *const *paths, size_t n, struct bkt
         fits      = bkt_domain_doc_key(paths[i], &reqs.keys[i]) == BKT_OK;
     }
     if (fits)
-        bkt_reqs_run(st, &reqs);
+        bkt_reqs_perform(st, &reqs);
     for (size_t i = 0; i < n; i++)
         if (fits)
             take(&reqs.v[i], &out[i]);

@@ -72,7 +72,7 @@ static int put_all(struct job *j, struct bkt_req *in)
         j->c->bytes += b->len;
         *(j->v[i].is_json ? &j->c->n_objects : &j->c->n_chunks) += 1;
     }
-    rc = rc ? rc : bkt_store_run(j->to, out, n, j->err);
+    rc = rc ? rc : bkt_store_perform(j->to, out, n, j->err);
     for (size_t i = 0; i < BKT_TOOL_BATCH; i++) {
         bkt_req_fini(&out[i]);
         bkt_buf_fini(&changed[i]);
@@ -100,7 +100,7 @@ static int flush(struct job *j)
     for (size_t i = 0; i < j->n; i++)
         in[i] = (struct bkt_req){.op = BKT_GET, .key = j->v[i].from, .len = BKT_WHOLE};
     if (j->n)
-        (void)bkt_store_run(j->from, in, j->n, NULL);
+        (void)bkt_store_perform(j->from, in, j->n, NULL);
     for (size_t i = 0; rc == BKT_OK && i < j->n; i++)
         if (in[i].rc < 0 && in[i].rc != BKT_ENOENT)
             rc = bkt_err_copy(j->err, in[i].rc, in[i].err);

@@ -27,7 +27,7 @@ static int read_batch(struct gather *g)
     int rc = BKT_OK;
     for (size_t i = 0; i < g->n; i++)
         g->req[i] = (struct bkt_req){.op = BKT_GET, .key = g->key[i], .len = BKT_WHOLE};
-    (void)bkt_store_run(g->st, g->req, g->n, NULL);
+    (void)bkt_store_perform(g->st, g->req, g->n, NULL);
     for (size_t i = 0; i < g->n; i++) {
         const struct bkt_req *r = &g->req[i];
         if (rc == BKT_OK && r->rc < 0 && r->rc != BKT_ENOENT) /* deleted meanwhile, which does no harm */
@@ -85,7 +85,7 @@ static int note(struct bkt_store *st, const char *path, const struct bkt_id *roo
         struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
         struct bkt_domain_doc                    doc  = {.n_acls = 0};
-        BKT_PASS(bkt_store_run(st, &req, 1, err));
+        BKT_PASS(bkt_store_perform(st, &req, 1, err));
         BKT_TRY(err, bkt_domain_doc_parse(req.body.ptr, req.body.len, &doc, err), "%s", bkt_buf_str(&key));
         bool same = strcmp(doc.root.text, root->text) == 0, none = !o && !doc.snapshot.objects;
         bkt_domain_doc_fini(&doc);

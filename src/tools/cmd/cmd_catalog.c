@@ -54,7 +54,7 @@ static int send(struct outbox *o)
     for (size_t i = 0; o->folder && rc == BKT_OK && i < o->n; i++)
         rc = write_local(o, i);
     if (!o->folder && o->n)
-        rc = bkt_store_run(o->st, reqs, o->n, o->err);
+        rc = bkt_store_perform(o->st, reqs, o->n, o->err);
     for (size_t i = 0; i < o->n; i++) {
         bkt_req_fini(&reqs[i]);
         bkt_buf_fini(&o->key[i]);
@@ -139,7 +139,7 @@ static int ask(struct catalog *c, enum bkt_op op)
     memset(reqs, 0, sizeof reqs);
     for (size_t i = 0; i < c->n; i++)
         reqs[i] = (struct bkt_req){.op = op, .key = c->v[i].key, .len = op == BKT_GET ? BKT_WHOLE : 0};
-    int rc = c->n ? bkt_store_run(bkt_domain_store(c->d), reqs, c->n, c->err) : BKT_OK;
+    int rc = c->n ? bkt_store_perform(bkt_domain_store(c->d), reqs, c->n, c->err) : BKT_OK;
     for (size_t i = 0; i < c->n; i++) {
         struct listed *l = &c->v[i];
         if (op == BKT_HEAD) {

@@ -57,7 +57,7 @@ static int download_ended(const struct part_file *part, int rc, const struct bkt
              part->path);
 }
 
-static int fetch(struct bkt_tool *t, const char *full, const char *file, struct vfd_expected *x,
+static int fetch(struct bkt_tool *t, const char *full, const char *file, struct bkt_vfd_expected *x,
                  struct bkt_got *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *name = strndup(full, strcspn(full, "?")); /* each signature is another one */
@@ -96,8 +96,8 @@ static int fetch(struct bkt_tool *t, const char *full, const char *file, struct 
 static int get_file(struct bkt_tool *t, struct plain_file *p, const char *file, struct bkt_got *out,
                     struct bkt_err *err)
 {
-    struct vfd_expected x;
-    int rc = vfd_take_expected(p->r.full, &x, err);
+    struct bkt_vfd_expected x;
+    int rc = bkt_vfd_take_expected(p->r.full, &x, err);
     p->r.asked = false;
     BKT_FAIL_IF(err, rc == 0, BKT_ENOENT, "%s: no such file", p->name);
     if (rc < 0)

@@ -365,7 +365,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     o->version = (struct bkt_version){.known = true, .size = size};
     memcpy(&o->version.mtime, &mtime, sizeof mtime);
     memcpy(o->version.etag, etag, strlen(etag));
-    BKT_PASS(vfd_open_store(name, &o->t->set, &o->range.st, &o->key, err));
+    BKT_PASS(bkt_vfd_open_store(name, &o->t->set, &o->range.st, &o->key, err));
     o->range.key = o->key;
     o->range.version = &o->version;
     return BKT_OK;

@@ -118,7 +118,7 @@ static void check_latency(struct findings *f, struct bkt_store *st, const char *
     for (int i = 0; i < LATENCY_TRIES; i++) {
         struct bkt_req req = {.op = BKT_HEAD, .key = key};
         double begin = bkt_clock_now();
-        (void)bkt_store_run(st, &req, 1, NULL); /* a 404 takes as long */
+        (void)bkt_store_perform(st, &req, 1, NULL); /* a 404 takes as long */
         took[i] = bkt_clock_now() - begin;
         bkt_req_fini(&req);
     }
@@ -143,7 +143,7 @@ static void check_rate(struct findings *f, struct bkt_store *st, const char *key
         reqs[n++] = (struct bkt_req){
             .op = BKT_GET, .key = key, .off = at, .len = bkt_min_u64(part, all - at), .dst = room + at};
     double begin = bkt_clock_now();
-    if (bkt_store_run(st, reqs, n, &err) < 0)
+    if (bkt_store_perform(st, reqs, n, &err) < 0)
         finding_failed(f, "rate", FINDING_WARN, &err);
     else
         finding_add(f, "rate", FINDING_OK, "%.0f MB/s (%zu bytes in %u requests)",

@@ -9,7 +9,7 @@
 
 /* ---- sizes and bytes of chunks, under the policy of the domain's references ---- */
 
-#define STORED_MAX (KC_CHUNK_MAX + KC_CHUNK_MAX / 8) /* bytes of an encoded chunk */
+#define STORED_MAX (KERCHUNK_CHUNK_MAX + KERCHUNK_CHUNK_MAX / 8) /* bytes of an encoded chunk */
 
 /* Requests to one store. */
 struct batch {
@@ -26,11 +26,11 @@ static void batch_fini(struct batch *b)
 }
 
 /* The store and key of a chunk's file. */
-static int place_of(struct kc_load *k, const struct kc_ref *r, struct bkt_store **store, char **key,
-                    struct bkt_err *err)
+static int place_of(struct kerchunk_load *k, const struct kerchunk_ref *r, struct bkt_store **store,
+                    char **key, struct bkt_err *err)
 {
     const char *name;
-    BKT_PASS(kc_name(k, r->url, &name, err));
+    BKT_PASS(kerchunk_name(k, r->url, &name, err));
     return bkt_domain_resolve_uri(k->l->file->dom, name, store, key, err);
 }
 
@@ -38,7 +38,7 @@ static int run(struct batch *b, struct bkt_err *err)
 {
     if (!b->reqs.n)
         return BKT_OK;
-    bkt_reqs_run(b->store, &b->reqs);
+    bkt_reqs_perform(b->store, &b->reqs);
     for (size_t i = 0; i < b->reqs.n; i++)
         if (b->reqs.v[i].rc < 0)
             return bkt_err_copy(err, b->reqs.v[i].rc, b->reqs.v[i].err);
@@ -46,10 +46,11 @@ static int run(struct batch *b, struct bkt_err *err)
 }
 
 /* Runs requests for those of @p n chunks that @p wants, as many at once as lie in one store. */
-static int each(struct kc_load *k, const struct kc_chunk *c, size_t n, bool (*wants)(const struct kc_ref *r),
-                void (*fill)(struct bkt_req *q, const struct kc_ref *r),
-                int (*take)(struct kc_load *k, const struct kc_chunk *c, size_t i, struct bkt_req *q,
-                             void *arg, struct bkt_err *err),
+static int each(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t n,
+                bool (*wants)(const struct kerchunk_ref *r),
+                void (*fill)(struct bkt_req *q, const struct kerchunk_ref *r),
+                int (*take)(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t i,
+                            struct bkt_req *q, void *arg, struct bkt_err *err),
                 void *arg, struct bkt_err *err)
 {
     for (size_t at = 0; at < n;) {
@@ -57,7 +58,7 @@ static int each(struct kc_load *k, const struct kc_chunk *c, size_t n, bool (*wa
         size_t m = 0;
         BKT_NEED(err, b.of && bkt_reqs_init(&b.reqs, BKT_TOOL_BATCH) >= 0);
         for (; at < n && m < BKT_TOOL_BATCH; at++) {
-            const struct kc_ref *r = &k->set.refs[c[at].ref];
+            const struct kerchunk_ref *r = &k->set.refs[c[at].ref];
             struct bkt_store *store = NULL;
             BKT_CLEANUP(bkt_freep) char *key = NULL;
             if (!wants(r))
@@ -82,19 +83,19 @@ static int each(struct kc_load *k, const struct kc_chunk *c, size_t n, bool (*wa
 
 /* ---- sizes ---- */
 
-static bool is_whole(const struct kc_ref *r)
+static bool is_whole(const struct kerchunk_ref *r)
 {
-    return r->url != KC_INLINE && r->len == KC_WHOLE;
+    return r->url != KERCHUNK_INLINE && r->len == KERCHUNK_WHOLE;
 }
 
-static void ask_size(struct bkt_req *q, const struct kc_ref *r)
+static void ask_size(struct bkt_req *q, const struct kerchunk_ref *r)
 {
     (void)r;
     q->op = BKT_HEAD;
 }
 
-static int take_size(struct kc_load *k, const struct kc_chunk *c, size_t i, struct bkt_req *q, void *arg,
-                     struct bkt_err *err)
+static int take_size(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t i, struct bkt_req *q,
+                     void *arg, struct bkt_err *err)
 {
     (void)arg;
     BKT_FAIL_IF(err, q->size > INT64_MAX, BKT_EUNSUP, "%s: its server doesn't send its size",
@@ -103,27 +104,27 @@ static int take_size(struct kc_load *k, const struct kc_chunk *c, size_t i, stru
     return BKT_OK;
 }
 
-int kc_sizes(struct kc_load *k, const struct kc_array *a, struct bkt_err *err)
+int kerchunk_sizes(struct kerchunk_load *k, const struct kerchunk_array *a, struct bkt_err *err)
 {
     return each(k, a->chunks, a->n_chunks, is_whole, ask_size, take_size, NULL, err);
 }
 
 /* ---- bytes ---- */
 
-static bool is_elsewhere(const struct kc_ref *r)
+static bool is_elsewhere(const struct kerchunk_ref *r)
 {
-    return r->url != KC_INLINE && r->len > 0;
+    return r->url != KERCHUNK_INLINE && r->len > 0;
 }
 
-static void ask_bytes(struct bkt_req *q, const struct kc_ref *r)
+static void ask_bytes(struct bkt_req *q, const struct kerchunk_ref *r)
 {
     q->op = BKT_GET;
     q->off = r->off;
     q->len = r->len;
 }
 
-static int take_bytes(struct kc_load *k, const struct kc_chunk *c, size_t i, struct bkt_req *q, void *arg,
-                      struct bkt_err *err)
+static int take_bytes(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t i, struct bkt_req *q,
+                      void *arg, struct bkt_err *err)
 {
     struct bkt_buf *out = arg;
     BKT_FAIL_IF(err, q->body.len != k->set.refs[c[i].ref].len, BKT_EFORMAT, "%s: it ends within a chunk",
@@ -132,15 +133,15 @@ static int take_bytes(struct kc_load *k, const struct kc_chunk *c, size_t i, str
     return BKT_OK;
 }
 
-static int fetch(struct kc_load *k, const struct kc_chunk *c, size_t n, struct bkt_buf *out,
+static int fetch(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t n, struct bkt_buf *out,
                  struct bkt_err *err)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct kc_ref *r = &k->set.refs[c[i].ref];
+        const struct kerchunk_ref *r = &k->set.refs[c[i].ref];
         BKT_FAIL_IF(err, r->len > STORED_MAX, BKT_EFORMAT,
                     "a chunk of %llu stored bytes; at most %llu can be copied", (unsigned long long)r->len,
                     (unsigned long long)STORED_MAX);
-        if (r->url == KC_INLINE && bkt_buf_add(&out[i], k->set.bytes.ptr + r->off, (size_t)r->len) < 0)
+        if (r->url == KERCHUNK_INLINE && bkt_buf_add(&out[i], k->set.bytes.ptr + r->off, (size_t)r->len) < 0)
             BKT_NOMEM(err);
     }
     return each(k, c, n, is_elsewhere, ask_bytes, take_bytes, out, err);
@@ -151,7 +152,7 @@ static int fetch(struct kc_load *k, const struct kc_chunk *c, size_t n, struct b
 #define BATCH 64 /* chunks that are fetched at once, if they fit in BKT_TOOL_BLOCK */
 
 struct values {
-    const struct kc_array *a;
+    const struct kerchunk_array *a;
     hid_t dset, file, mem; /* the spaces of the dataset and of a chunk */
     struct bkt_buf other;  /* elements in another order or form */
     char **strings;        /* VLEN_UTF8 */
@@ -177,7 +178,7 @@ static int begin(struct values *v, struct bkt_err *err)
 /* Select the part of the chunk that lies in the array, on both sides. */
 static int select_part(struct values *v, uint64_t index, struct bkt_err *err)
 {
-    const struct kc_array *a = v->a;
+    const struct kerchunk_array *a = v->a;
     hsize_t start[BKT_MAX_RANK], count[BKT_MAX_RANK], zero[BKT_MAX_RANK] = {0};
     for (unsigned d = a->rank; d-- > 0; index /= a->grid[d]) {
         start[d] = index % a->grid[d] * a->chunk[d];
@@ -190,7 +191,7 @@ static int select_part(struct values *v, uint64_t index, struct bkt_err *err)
 }
 
 /* From the first index running fastest to the last one. */
-static void to_rows(const struct kc_array *a, const unsigned char *in, unsigned char *out)
+static void to_rows(const struct kerchunk_array *a, const unsigned char *in, unsigned char *out)
 {
     const size_t size = a->type.size;
     uint64_t at[BKT_MAX_RANK] = {0}, step[BKT_MAX_RANK] = {0}, from = 0;
@@ -216,7 +217,7 @@ static void exchange(struct bkt_buf *a, struct bkt_buf *b)
 
 static int reorder(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
 {
-    const struct kc_array *a = v->a;
+    const struct kerchunk_array *a = v->a;
     BKT_FAIL_IF(err, bytes->len != a->chunk_elements * a->type.size, BKT_EFORMAT,
                 "%zu bytes for a chunk of %llu", bytes->len,
                 (unsigned long long)(a->chunk_elements * a->type.size));
@@ -236,7 +237,8 @@ static int to_utf8(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
         size_t n = size / 4; /* numpy: zeros at the end are not part of the text */
         while (n && bkt_get_le(bytes->ptr + at + 4 * (n - 1), 4) == 0)
             n--;
-        BKT_FAIL_IF(err, !kc_utf32(bytes->ptr + at, n, v->a->type.swap, (char *)v->other.ptr + at, size),
+        BKT_FAIL_IF(err,
+                    !kerchunk_utf32(bytes->ptr + at, n, v->a->type.swap, (char *)v->other.ptr + at, size),
                     BKT_EFORMAT, "text that is not Unicode");
     }
     exchange(bytes, &v->other);
@@ -270,19 +272,20 @@ static int to_strings(struct values *v, const struct bkt_buf *bytes, struct bkt_
     return BKT_OK;
 }
 
-static int write_chunk(struct values *v, const struct kc_chunk *c, const struct bkt_buf *stored,
+static int write_chunk(struct values *v, const struct kerchunk_chunk *c, const struct bkt_buf *stored,
                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
-    const struct kc_array *a = v->a;
-    const bool strings = a->type.form == KC_VLEN_UTF8;
-    BKT_PASS(kc_codecs_decode(&a->codecs, stored->ptr, stored->len,
-                              strings ? KC_CHUNK_MAX : a->chunk_elements * a->type.size, &bytes, err));
+    const struct kerchunk_array *a = v->a;
+    const bool strings = a->type.form == KERCHUNK_VLEN_UTF8;
+    BKT_PASS(kerchunk_codecs_decode(&a->codecs, stored->ptr, stored->len,
+                                    strings ? KERCHUNK_CHUNK_MAX : a->chunk_elements * a->type.size, &bytes,
+                                    err));
     if (strings) {
         BKT_PASS(to_strings(v, &bytes, err));
     } else {
         BKT_PASS(reorder(v, &bytes, err));
-        if (a->type.form == KC_UTF32)
+        if (a->type.form == KERCHUNK_UTF32)
             BKT_PASS(to_utf8(v, &bytes, err));
     }
     BKT_PASS(select_part(v, c->index, err));
@@ -292,16 +295,16 @@ static int write_chunk(struct values *v, const struct kc_chunk *c, const struct 
                : BKT_OK;
 }
 
-static int write_batch(struct kc_load *k, struct values *v, const struct kc_chunk *c, size_t n,
+static int write_batch(struct kerchunk_load *k, struct values *v, const struct kerchunk_chunk *c, size_t n,
                        struct bkt_err *err)
 {
     struct bkt_buf stored[BATCH] = {{0}};
     int rc = fetch(k, c, n, stored, err);
     for (size_t i = 0; i < n && rc == BKT_OK; i++) {
-        const struct kc_ref *r = &k->set.refs[c[i].ref];
+        const struct kerchunk_ref *r = &k->set.refs[c[i].ref];
         rc = write_chunk(v, &c[i], &stored[i], err);
         if (rc < 0)
-            rc = BKT_ERR(err, rc, "%.*s", (int)bkt_min_u64(r->key_n, 200), kc_ref_key(&k->set, r));
+            rc = BKT_ERR(err, rc, "%.*s", (int)bkt_min_u64(r->key_n, 200), kerchunk_ref_key(&k->set, r));
         progress_add(k->l->progress, stored[i].len, 1, 0);
     }
     for (size_t i = 0; i < n; i++)
@@ -309,21 +312,21 @@ static int write_batch(struct kc_load *k, struct values *v, const struct kc_chun
     return rc;
 }
 
-int kc_copy(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err)
+int kerchunk_copy(struct kerchunk_load *k, const struct kerchunk_array *a, hid_t dset, struct bkt_err *err)
 {
     BKT_CLEANUP(values_fini)
     struct values v = {.a = a, .dset = dset, .file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
     if (!a->n_chunks)
         return BKT_OK;
-    BKT_FAIL_IF(err, a->chunk_elements > KC_CHUNK_MAX / (a->type.size ? a->type.size : sizeof(char *)),
+    BKT_FAIL_IF(err, a->chunk_elements > KERCHUNK_CHUNK_MAX / (a->type.size ? a->type.size : sizeof(char *)),
                 BKT_EUNSUP, "a chunk of more than %llu bytes can't be copied",
-                (unsigned long long)KC_CHUNK_MAX);
+                (unsigned long long)KERCHUNK_CHUNK_MAX);
     BKT_PASS(begin(&v, err));
-    BKT_PASS(kc_sizes(k, a, err));
+    BKT_PASS(kerchunk_sizes(k, a, err));
     for (size_t i = 0, n; i < a->n_chunks; i += n) {
         uint64_t bytes = 0;
         for (n = 0; n < BATCH && i + n < a->n_chunks && (n == 0 || bytes < BKT_TOOL_BLOCK); n++)
-            bytes += bkt_min_u64(k->set.refs[a->chunks[i + n].ref].len, KC_CHUNK_MAX);
+            bytes += bkt_min_u64(k->set.refs[a->chunks[i + n].ref].len, KERCHUNK_CHUNK_MAX);
         BKT_PASS(write_batch(k, &v, a->chunks + i, n, err));
     }
     k->l->n_copied++;

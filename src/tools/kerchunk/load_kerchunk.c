@@ -18,12 +18,12 @@
 #include "vol/core/filters.h"
 #include "vol/vfd/store_driver.h"
 
-static void load_fini(struct kc_load *k)
+static void load_fini(struct kerchunk_load *k)
 {
     for (size_t i = 0; k->uris && i < k->set.urls.n; i++)
         free(k->uris[i]);
     free(k->uris);
-    kc_set_fini(&k->set);
+    kerchunk_set_fini(&k->set);
     bkt_buf_fini(&k->kept);
 }
 
@@ -37,7 +37,7 @@ static const struct {
 
 /* The URL as a name with a scheme that stores know; free().  BKT_EACCES, BKT_EUNSUP: the domain can't refer
  * to it. */
-static int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *err)
+static int kerchunk_uri(struct kerchunk_load *k, uint32_t url, char **out, struct bkt_err *err)
 {
     const char *u = k->set.urls.v[url], *scheme = strstr(u, "://");
     *out = NULL;
@@ -71,11 +71,11 @@ static int kc_uri(struct kc_load *k, uint32_t url, char **out, struct bkt_err *e
     return BKT_OK;
 }
 
-int kc_name(struct kc_load *k, uint32_t url, const char **out, struct bkt_err *err)
+int kerchunk_name(struct kerchunk_load *k, uint32_t url, const char **out, struct bkt_err *err)
 {
     if (!k->uris[url]) {
         BKT_CLEANUP(bkt_freep) char *uri = NULL;
-        BKT_PASS(kc_uri(k, url, &uri, err));
+        BKT_PASS(kerchunk_uri(k, url, &uri, err));
         BKT_PASS(load_file_uri(k->l, uri, &k->uris[url], err));
     }
     *out = k->uris[url];
@@ -84,13 +84,13 @@ int kc_name(struct kc_load *k, uint32_t url, const char **out, struct bkt_err *e
 
 /* ---- chunks that HDF5's filters can decode: the domain refers to them where they are ---- */
 
-static int key_of(const struct kc_load *k, struct bkt_buf *out)
+static int key_of(const struct kerchunk_load *k, struct bkt_buf *out)
 {
     return bkt_buf_addf(out, "db/%.17s/" BKT_KEPT_CHUNKS, bkt_domain_root(k->l->file->dom)->text + 2);
 }
 
 /* The file's name among those of the set; k->uris has a place for one more. */
-static int begin_kept(struct kc_load *k, struct bkt_err *err)
+static int begin_kept(struct kerchunk_load *k, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf uri = {0}, key = {0};
     BKT_NEED(err, key_of(k, &key) >= 0 &&
@@ -101,11 +101,11 @@ static int begin_kept(struct kc_load *k, struct bkt_err *err)
     return load_file_uri(k->l, bkt_buf_str(&uri), &k->uris[k->kept_url], err);
 }
 
-static int keep(struct kc_load *k, const struct kc_array *a, struct bkt_err *err)
+static int keep(struct kerchunk_load *k, const struct kerchunk_array *a, struct bkt_err *err)
 {
     for (size_t i = 0; i < a->n_chunks; i++) {
-        struct kc_ref *r = &k->set.refs[a->chunks[i].ref];
-        if (r->url != KC_INLINE)
+        struct kerchunk_ref *r = &k->set.refs[a->chunks[i].ref];
+        if (r->url != KERCHUNK_INLINE)
             continue;
         if (!k->kept.len)
             BKT_PASS(begin_kept(k, err));
@@ -118,7 +118,7 @@ static int keep(struct kc_load *k, const struct kc_array *a, struct bkt_err *err
 }
 
 /* Store the file of inline chunks, if it has any bytes. */
-static int kc_store_kept(struct kc_load *k, struct bkt_err *err)
+static int kerchunk_store_kept(struct kerchunk_load *k, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     if (!k->kept.len)
@@ -130,63 +130,63 @@ static int kc_store_kept(struct kc_load *k, struct bkt_err *err)
 
 /* ---- references ---- */
 
-static const char *kc_must_copy(const struct kc_load *k, const struct kc_array *a)
+static const char *kerchunk_must_copy(const struct kerchunk_load *k, const struct kerchunk_array *a)
 {
-    const char *why = kc_array_differs(a);
+    const char *why = kerchunk_array_differs(a);
     if (why)
         return why;
     if (a->rank == 0 && a->codecs.n)
         return "a scalar with codecs";
     size_t inside = 0;
     for (size_t i = 0; i < a->n_chunks; i++)
-        inside += k->set.refs[a->chunks[i].ref].url == KC_INLINE;
+        inside += k->set.refs[a->chunks[i].ref].url == KERCHUNK_INLINE;
     return inside && inside == a->n_chunks ? "chunks in the set itself" : NULL;
 }
 
 /* Without filters each chunk has its size. */
-static int check_sizes(const struct kc_load *k, const struct kc_array *a, struct bkt_err *err)
+static int check_sizes(const struct kerchunk_load *k, const struct kerchunk_array *a, struct bkt_err *err)
 {
     const uint64_t full = a->chunk_elements * a->type.size;
     for (size_t i = 0; i < a->n_chunks; i++) {
-        const struct kc_ref *r = &k->set.refs[a->chunks[i].ref];
+        const struct kerchunk_ref *r = &k->set.refs[a->chunks[i].ref];
         BKT_FAIL_IF(err, r->len == 0 || (a->codecs.n == 0 && r->len != full), BKT_EFORMAT,
                     "%.*s: %llu bytes for a chunk of %llu", (int)bkt_min_u64(r->key_n, 200),
-                    kc_ref_key(&k->set, r), (unsigned long long)r->len, (unsigned long long)full);
+                    kerchunk_ref_key(&k->set, r), (unsigned long long)r->len, (unsigned long long)full);
     }
     return BKT_OK;
 }
 
 struct placed {
-    const struct kc_load *k;
-    const struct kc_array *a;
+    const struct kerchunk_load *k;
+    const struct kerchunk_array *a;
 };
 
 static void get_row(void *arg, size_t i, struct load_row *out)
 {
     const struct placed *p = arg;
-    const struct kc_ref *r = &p->k->set.refs[p->a->chunks[i].ref];
+    const struct kerchunk_ref *r = &p->k->set.refs[p->a->chunks[i].ref];
     *out = (struct load_row){p->a->chunks[i].index, r->off, r->len, 0, p->k->uris[r->url], NULL};
 }
 
-static int link_many(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err)
+static int link_many(struct kerchunk_load *k, const struct kerchunk_array *a, hid_t dset, struct bkt_err *err)
 {
     struct placed p = {k, a};
     struct load_rows rows = {a->n_chunks, get_row, &p};
     for (size_t i = 0; i < a->n_chunks; i++) {
         const char *name;
-        BKT_PASS(kc_name(k, k->set.refs[a->chunks[i].ref].url, &name, err));
+        BKT_PASS(kerchunk_name(k, k->set.refs[a->chunks[i].ref].url, &name, err));
     }
     return load_link_rows(k->l, dset, a->rank, a->chunk, a->grid, &rows, err);
 }
 
 /* All chunks lie in one file. */
-static int link_one(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err)
+static int link_one(struct kerchunk_load *k, const struct kerchunk_array *a, hid_t dset, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini)
     struct survey s = {.rank = a->rank, .kind = a->whole ? BKT_MAP_CONTIGUOUS : BKT_MAP_CHUNKED};
     BKT_CLEANUP(bkt_freep) char *uri = NULL;
-    const struct kc_ref *r = &k->set.refs[a->chunks[0].ref];
-    BKT_PASS(kc_uri(k, r->url, &uri, err));
+    const struct kerchunk_ref *r = &k->set.refs[a->chunks[0].ref];
+    BKT_PASS(kerchunk_uri(k, r->url, &uri, err));
     struct source_part part = {.uri = uri, .size = UINT64_MAX, .file_size = UINT64_MAX};
     struct source src = {
         .name = uri, .parts = &part, .n_parts = 1, .set = k->l->set, .file = H5I_INVALID_HID};
@@ -209,12 +209,13 @@ static int link_one(struct kc_load *k, const struct kc_array *a, hid_t dset, str
 }
 
 /* Refer to the chunks where they are. */
-static int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, struct bkt_err *err)
+static int kerchunk_link(struct kerchunk_load *k, const struct kerchunk_array *a, hid_t dset,
+                         struct bkt_err *err)
 {
     bool one = true;
     if (!a->n_chunks)
         return BKT_OK;
-    BKT_PASS(kc_sizes(k, a, err));
+    BKT_PASS(kerchunk_sizes(k, a, err));
     BKT_PASS(check_sizes(k, a, err));
     BKT_PASS(keep(k, a, err));
     for (size_t i = 1; i < a->n_chunks && one; i++)
@@ -229,11 +230,11 @@ static int kc_link(struct kc_load *k, const struct kc_array *a, hid_t dset, stru
 enum part { PART_NONE, PART_GROUP, PART_ARRAY, PART_ATTRS };
 
 /* The kind of a metadata key, and its object's path. */
-static enum part part_of(const struct kc_set *set, const struct kc_ref *r, char **path)
+static enum part part_of(const struct kerchunk_set *set, const struct kerchunk_ref *r, char **path)
 {
     static const char *const names[] = {
         [PART_GROUP] = ".zgroup", [PART_ARRAY] = ".zarray", [PART_ATTRS] = ".zattrs"};
-    const char *key = kc_ref_key(set, r), *slash = memrchr(key, '/', r->key_n);
+    const char *key = kerchunk_ref_key(set, r), *slash = memrchr(key, '/', r->key_n);
     size_t dir = slash ? (size_t)(slash - key) : 0, n = r->key_n - dir - (slash != NULL);
     for (int p = PART_GROUP; p <= PART_ATTRS; p++)
         if (n == strlen(names[p]) && memcmp(key + r->key_n - n, names[p], n) == 0) {
@@ -244,14 +245,14 @@ static enum part part_of(const struct kc_set *set, const struct kc_ref *r, char 
 }
 
 /* A key of metadata at @p path; *n 0: the set lacks it. */
-static int metadata(struct kc_load *k, const char *path, const char *name, const void **p, size_t *n,
+static int metadata(struct kerchunk_load *k, const char *path, const char *name, const void **p, size_t *n,
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS_MEM(err, bkt_buf_addf(&key, "%s%s%s", path, *path ? "/" : "", name));
-    const struct kc_ref *r = kc_set_find(&k->set, bkt_buf_str(&key), key.len);
+    const struct kerchunk_ref *r = kerchunk_set_find(&k->set, bkt_buf_str(&key), key.len);
     *n = 0;
-    BKT_FAIL_IF(err, r && r->url != KC_INLINE, BKT_EUNSUP, "%s: metadata outside of the set", name);
+    BKT_FAIL_IF(err, r && r->url != KERCHUNK_INLINE, BKT_EUNSUP, "%s: metadata outside of the set", name);
     if (r) {
         *p = k->set.bytes.ptr + r->off;
         *n = (size_t)r->len;
@@ -259,19 +260,20 @@ static int metadata(struct kc_load *k, const char *path, const char *name, const
     return BKT_OK;
 }
 
-static int read_attrs(struct kc_load *k, const char *path, struct kc_doc **out, struct bkt_err *err)
+static int read_attrs(struct kerchunk_load *k, const char *path, struct kerchunk_doc **out,
+                      struct bkt_err *err)
 {
     const void *p = NULL;
     size_t n;
     BKT_PASS(metadata(k, path, ".zattrs", &p, &n, err));
     if (n)
-        BKT_TRY(err, kc_doc_parse(p, n, out, err), ".zattrs");
+        BKT_TRY(err, kerchunk_doc_parse(p, n, out, err), ".zattrs");
     return BKT_OK;
 }
 
 /* ---- datasets ---- */
 
-static int creation_list(const struct kc_array *a, bool copied, hid_t *out, struct bkt_err *err)
+static int creation_list(const struct kerchunk_array *a, bool copied, hid_t *out, struct bkt_err *err)
 {
     *out = H5Pcreate(H5P_DATASET_CREATE);
     if (*out < 0 || (a->fill.len && H5Pset_fill_value(*out, a->type.h5, a->fill.ptr) < 0))
@@ -281,16 +283,16 @@ static int creation_list(const struct kc_array *a, bool copied, hid_t *out, stru
     if (H5Pset_chunk(*out, (int)a->rank, a->chunk) < 0)
         return h5_fail(err, "setting the chunk shape");
     if (!copied)
-        return kc_codecs_filters(&a->codecs, *out, a->type.size, (size_t)(a->chunk_elements * a->type.size),
-                                 err);
-    bool plain = a->type.form == KC_VLEN_UTF8;
+        return kerchunk_codecs_filters(&a->codecs, *out, a->type.size,
+                                       (size_t)(a->chunk_elements * a->type.size), err);
+    bool plain = a->type.form == KERCHUNK_VLEN_UTF8;
     if (a->codecs.compresses && ((!plain && H5Pset_shuffle(*out) < 0) || H5Pset_deflate(*out, 4) < 0))
         return h5_fail(err, "setting filters");
     return BKT_OK;
 }
 
 /* HDF5 takes chunks that are larger than the array only where it may grow up to them. */
-static hid_t space_of(const struct kc_array *a)
+static hid_t space_of(const struct kerchunk_array *a)
 {
     hsize_t most[BKT_MAX_RANK];
     for (unsigned d = 0; d < a->rank; d++)
@@ -298,9 +300,10 @@ static hid_t space_of(const struct kc_array *a)
     return a->rank ? H5Screate_simple((int)a->rank, a->dims, most) : H5Screate(H5S_SCALAR);
 }
 
-static int make_array(struct kc_load *k, struct kc_array *a, const struct kc_doc *zattrs, struct bkt_err *err)
+static int make_array(struct kerchunk_load *k, struct kerchunk_array *a, const struct kerchunk_doc *zattrs,
+                      struct bkt_err *err)
 {
-    const char *why = kc_must_copy(k, a);
+    const char *why = kerchunk_must_copy(k, a);
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5I_INVALID_HID;
     BKT_CLEANUP(h5_closep) hid_t space = space_of(a);
     BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
@@ -311,47 +314,48 @@ static int make_array(struct kc_load *k, struct kc_array *a, const struct kc_doc
     hid_t dset = bkt_filters_create(k->l->dst, a->path, a->type.h5, space, lcpl, dcpl, H5I_INVALID_HID);
     if (dset < 0)
         return h5_fail(err, "making a dataset");
-    BKT_PASS(kc_attrs(k, dset, a->path, zattrs, &a->type, err));
+    BKT_PASS(kerchunk_attrs(k, dset, a->path, zattrs, &a->type, err));
     progress_add(k->l->progress, 0, 0, 1);
     if (k->l->o->no_data)
         return BKT_OK;
     if (why && a->n_chunks)
         progress_line(k->l->progress, "%s: copied: %s", a->path, why);
-    return why ? kc_copy(k, a, dset, err) : kc_link(k, a, dset, err);
+    return why ? kerchunk_copy(k, a, dset, err) : kerchunk_link(k, a, dset, err);
 }
 
 /* The names of its dimensions, if there is one for each. */
-static int take_names(const struct kc_array *a, const struct kc_doc *zattrs, struct kc_named *out,
-                      struct bkt_err *err)
+static int take_names(const struct kerchunk_array *a, const struct kerchunk_doc *zattrs,
+                      struct kerchunk_named *out, struct bkt_err *err)
 {
-    const struct kc_doc *d = kc_doc_get(zattrs, "_ARRAY_DIMENSIONS");
-    bool good = d && d->kind == KC_LIST && d->n == a->rank;
+    const struct kerchunk_doc *d = kerchunk_doc_get(zattrs, "_ARRAY_DIMENSIONS");
+    bool good = d && d->kind == KERCHUNK_LIST && d->n == a->rank;
     out->rank = a->rank;
     memcpy(out->dims, a->dims, sizeof out->dims);
     out->path = strdup(a->path);
-    for (const struct kc_doc *v = good ? d->first : NULL; v; v = v->next)
-        good = good && v->kind == KC_TEXT;
+    for (const struct kerchunk_doc *v = good ? d->first : NULL; v; v = v->next)
+        good = good && v->kind == KERCHUNK_TEXT;
     if (good)
         out->names = calloc(a->rank + 1, sizeof *out->names);
     if (!out->path || (good && !out->names))
         BKT_NOMEM(err);
     unsigned i = 0;
-    for (const struct kc_doc *v = good ? d->first : NULL; v; v = v->next, i++)
+    for (const struct kerchunk_doc *v = good ? d->first : NULL; v; v = v->next, i++)
         BKT_NEED(err, (out->names[i] = strdup(v->text)));
     return BKT_OK;
 }
 
-static int one_array(struct kc_load *k, const char *path, struct kc_named *named, struct bkt_err *err)
+static int one_array(struct kerchunk_load *k, const char *path, struct kerchunk_named *named,
+                     struct bkt_err *err)
 {
-    BKT_CLEANUP(kc_array_fini) struct kc_array a = {.type.h5 = H5I_INVALID_HID};
-    BKT_CLEANUP(kc_doc_freep) struct kc_doc *zattrs = NULL;
+    BKT_CLEANUP(kerchunk_array_fini) struct kerchunk_array a = {.type.h5 = H5I_INVALID_HID};
+    BKT_CLEANUP(kerchunk_doc_freep) struct kerchunk_doc *zattrs = NULL;
     const void *p = NULL;
     size_t n;
-    BKT_PASS(kc_path_check(path, err));
+    BKT_PASS(kerchunk_path_check(path, err));
     BKT_PASS(metadata(k, path, ".zarray", &p, &n, err));
-    BKT_PASS(kc_array_parse(path, p, n, &a, err));
+    BKT_PASS(kerchunk_array_parse(path, p, n, &a, err));
     BKT_PASS(read_attrs(k, path, &zattrs, err));
-    BKT_PASS(kc_array_find_chunks(&a, &k->set, err));
+    BKT_PASS(kerchunk_array_find_chunks(&a, &k->set, err));
     k->n_chunks += a.n_chunks;
     if (!*path) { /* the set is one array */
         free(a.path);
@@ -361,11 +365,11 @@ static int one_array(struct kc_load *k, const char *path, struct kc_named *named
     return take_names(&a, zattrs, named, err);
 }
 
-static int one_group(struct kc_load *k, const char *path, struct bkt_err *err)
+static int one_group(struct kerchunk_load *k, const char *path, struct bkt_err *err)
 {
-    BKT_CLEANUP(kc_doc_freep) struct kc_doc *zattrs = NULL;
+    BKT_CLEANUP(kerchunk_doc_freep) struct kerchunk_doc *zattrs = NULL;
     BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
-    BKT_PASS(kc_path_check(path, err));
+    BKT_PASS(kerchunk_path_check(path, err));
     BKT_PASS(read_attrs(k, path, &zattrs, err));
     if (H5Pset_create_intermediate_group(lcpl, 1) < 0)
         return h5_fail(err, "making a group");
@@ -377,13 +381,14 @@ static int one_group(struct kc_load *k, const char *path, struct bkt_err *err)
     if (g < 0)
         return h5_fail(err, "making a group");
     progress_add(k->l->progress, 0, 0, 1);
-    return kc_attrs(k, g, path, zattrs, NULL, err);
+    return kerchunk_attrs(k, g, path, zattrs, NULL, err);
 }
 
 /* ---- all of it ---- */
 
 /* With --ignore-errors a part that can't be loaded is named and left out. */
-static int left_out(struct kc_load *k, const char *path, int rc, struct bkt_err *why, struct bkt_err *err)
+static int left_out(struct kerchunk_load *k, const char *path, int rc, struct bkt_err *why,
+                    struct bkt_err *err)
 {
     if (!k->l->o->ignore || rc == BKT_ENOMEM || rc == BKT_ECANCEL)
         return bkt_err_copy(err, rc, why) < 0 ? BKT_ERR(err, rc, "%s", *path ? path : "/") : BKT_OK;
@@ -394,7 +399,7 @@ static int left_out(struct kc_load *k, const char *path, int rc, struct bkt_err 
     return BKT_OK;
 }
 
-static int make_groups(struct kc_load *k, struct bkt_err *err)
+static int make_groups(struct kerchunk_load *k, struct bkt_err *err)
 {
     for (size_t i = 0; i < k->set.n; i++) {
         BKT_CLEANUP(bkt_freep) char *path = NULL;
@@ -412,7 +417,7 @@ static int make_groups(struct kc_load *k, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int make_arrays(struct kc_load *k, struct kc_named *named, size_t *n, struct bkt_err *err)
+static int make_arrays(struct kerchunk_load *k, struct kerchunk_named *named, size_t *n, struct bkt_err *err)
 {
     for (size_t i = 0; i < k->set.n; i++) {
         BKT_CLEANUP(bkt_freep) char *path = NULL;
@@ -432,12 +437,12 @@ static int make_arrays(struct kc_load *k, struct kc_named *named, size_t *n, str
 }
 
 /* Chunks of arrays that the set doesn't describe. */
-static void report_strays(const struct kc_load *k)
+static void report_strays(const struct kerchunk_load *k)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < k->set.n; i++) {
-        const struct kc_ref *r = &k->set.refs[i];
-        const char *key = kc_ref_key(&k->set, r), *slash = memrchr(key, '/', r->key_n);
+        const struct kerchunk_ref *r = &k->set.refs[i];
+        const char *key = kerchunk_ref_key(&k->set, r), *slash = memrchr(key, '/', r->key_n);
         const char *name = slash ? slash + 1 : key;
         n += name == key + r->key_n || *name != '.';
     }
@@ -448,26 +453,26 @@ static void report_strays(const struct kc_load *k)
 
 static int fill(void *load, struct bkt_err *err)
 {
-    struct kc_load *k = load;
+    struct kerchunk_load *k = load;
     size_t n_arrays = 0, n = 0, v3 = 0;
     for (size_t i = 0; i < k->set.n; i++) {
         BKT_CLEANUP(bkt_freep) char *path = NULL;
-        const struct kc_ref *r = &k->set.refs[i];
+        const struct kerchunk_ref *r = &k->set.refs[i];
         n_arrays += part_of(&k->set, r, &path) == PART_ARRAY;
-        v3 += r->key_n >= 9 && memcmp(kc_ref_key(&k->set, r) + r->key_n - 9, "zarr.json", 9) == 0;
+        v3 += r->key_n >= 9 && memcmp(kerchunk_ref_key(&k->set, r) + r->key_n - 9, "zarr.json", 9) == 0;
     }
     BKT_FAIL_IF(err, v3, BKT_EUNSUP, "zarr.json: metadata of Zarr version 3; reference sets have version 2");
     BKT_FAIL_IF(err, !n_arrays, BKT_EFORMAT, "no arrays: no key ends in .zarray");
     k->uris = calloc(k->set.urls.n + 1, sizeof *k->uris);
-    struct kc_named *named = calloc(n_arrays + 1, sizeof *named);
+    struct kerchunk_named *named = calloc(n_arrays + 1, sizeof *named);
     int rc = k->uris && named ? make_groups(k, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     rc = rc ? rc : make_arrays(k, named, &n, err);
-    rc = rc ? rc : kc_store_kept(k, err);
+    rc = rc ? rc : kerchunk_store_kept(k, err);
     if (rc == BKT_OK)
         report_strays(k);
-    rc = rc ? rc : kc_scales(k, named, n, err);
+    rc = rc ? rc : kerchunk_scales(k, named, n, err);
     if (named)
-        kc_named_fini(named, n_arrays);
+        kerchunk_named_fini(named, n_arrays);
     return rc;
 }
 
@@ -475,7 +480,8 @@ int load_kerchunk(struct load_job *l, const char *set_name, const char *domain, 
                   struct bkt_err *err)
 {
     BKT_CLEANUP(load_fini)
-    struct kc_load k = {.l = l, .set_is_remote = vfd_takes(set_name) && strncmp(set_name, "file:", 5) != 0};
-    BKT_TRY(err, kc_set_read(set_name, l->set, &k.set, err), "%s", set_name);
+    struct kerchunk_load k = {.l = l,
+                              .set_is_remote = bkt_vfd_takes(set_name) && strncmp(set_name, "file:", 5) != 0};
+    BKT_TRY(err, kerchunk_set_read(set_name, l->set, &k.set, err), "%s", set_name);
     return load_made(l, domain, fapl, fill, &k, err);
 }

@@ -9,58 +9,59 @@
 #include "base/map.h"
 #include "base/settings.h"
 
-#define KC_WHOLE UINT64_MAX /* length of a reference to a whole file */
+#define KERCHUNK_WHOLE UINT64_MAX /* length of a reference to a whole file */
 
 /** One key of the Zarr store. */
-struct kc_ref {
+struct kerchunk_ref {
     size_t key; /* offset in ref_set.bytes */
     uint32_t key_n;
-    uint32_t url;      /* index in ref_set.urls; KC_INLINE: the bytes are in ref_set.bytes */
+    uint32_t url;      /* index in ref_set.urls; KERCHUNK_INLINE: the bytes are in ref_set.bytes */
     uint64_t off, len; /* of the file, or of ref_set.bytes */
     size_t order;      /* in the set: of two entries for a key the later one counts */
 };
-#define KC_INLINE UINT32_MAX
+#define KERCHUNK_INLINE UINT32_MAX
 
-struct kc_set {
+struct kerchunk_set {
     struct bkt_buf bytes; /* keys and inline data */
-    struct kc_ref *refs;  /* by key (bytes) after kc_set_sort() */
+    struct kerchunk_ref *refs; /* by key (bytes) after kerchunk_set_sort() */
     size_t n, cap;
     struct bkt_strs urls; /* each once */
     struct bkt_map *by_url;
 };
 
-#define KC_SET_BYTES ((uint64_t)4 << 30) /* of a set's JSON, and of what its templates make */
-#define KC_SET_REFS  ((size_t)1 << 27)
+#define KERCHUNK_SET_BYTES ((uint64_t)4 << 30) /* of a set's JSON, and of what its templates make */
+#define KERCHUNK_SET_REFS  ((size_t)1 << 27)
 
 /** Read a set by name: a path, file://, s3://, https://; a folder or a name ending in .parq: kerchunk's
- * Parquet layout.  @p out: kc_set_fini(), also after a failure.
+ * Parquet layout.  @p out: kerchunk_set_fini(), also after a failure.
  *  @return BKT_OK, the set is sorted; BKT_EFORMAT: the message has the fault; BKT_EUNSUP; … */
-BKT_NODISCARD int kc_set_read(const char *name, const struct bkt_settings *set, struct kc_set *out,
-                              struct bkt_err *err);
-void kc_set_fini(struct kc_set *s);
+BKT_NODISCARD int kerchunk_set_read(const char *name, const struct bkt_settings *set,
+                                    struct kerchunk_set *out, struct bkt_err *err);
+void kerchunk_set_fini(struct kerchunk_set *s);
 
 /** Parse a set's JSON, version 0 or 1.  The set is sorted then. */
-BKT_NODISCARD int kc_set_parse(const void *json, size_t n, struct kc_set *out, struct bkt_err *err);
+BKT_NODISCARD int kerchunk_set_parse(const void *json, size_t n, struct kerchunk_set *out,
+                                     struct bkt_err *err);
 
 /** Add a reference to a file, or inline bytes. @p url is UTF-8 of @p url_n bytes. */
-BKT_NODISCARD int kc_set_add_url(struct kc_set *s, const char *key, size_t key_n, const char *url,
-                                 size_t url_n, uint64_t off, uint64_t len, struct bkt_err *err);
-BKT_NODISCARD int kc_set_add_inline(struct kc_set *s, const char *key, size_t key_n, const void *p, size_t n,
-                                    struct bkt_err *err);
+BKT_NODISCARD int kerchunk_set_add_url(struct kerchunk_set *s, const char *key, size_t key_n, const char *url,
+                                       size_t url_n, uint64_t off, uint64_t len, struct bkt_err *err);
+BKT_NODISCARD int kerchunk_set_add_inline(struct kerchunk_set *s, const char *key, size_t key_n,
+                                          const void *p, size_t n, struct bkt_err *err);
 /** Inline data as they stand in JSON: "base64:…", or the text's own bytes. */
-BKT_NODISCARD int kc_set_add_data(struct kc_set *s, const char *key, size_t key_n, const char *text, size_t n,
-                                  struct bkt_err *err);
+BKT_NODISCARD int kerchunk_set_add_data(struct kerchunk_set *s, const char *key, size_t key_n,
+                                        const char *text, size_t n, struct bkt_err *err);
 /** Sort by key; of equal keys the last one stays. */
-void kc_set_sort(struct kc_set *s);
+void kerchunk_set_sort(struct kerchunk_set *s);
 
-static inline const char *kc_ref_key(const struct kc_set *s, const struct kc_ref *r)
+static inline const char *kerchunk_ref_key(const struct kerchunk_set *s, const struct kerchunk_ref *r)
 {
     return (const char *)s->bytes.ptr + r->key;
 }
-#define KC_PATH_DEPTH 128 /* groups in groups */
+#define KERCHUNK_PATH_DEPTH 128 /* groups in groups */
 /** Check an object's path.  BKT_EFORMAT: components that are empty, "." or "..", or too many. */
-BKT_NODISCARD int kc_path_check(const char *path, struct bkt_err *err);
+BKT_NODISCARD int kerchunk_path_check(const char *path, struct bkt_err *err);
 /** The reference of a key; NULL: none. */
-const struct kc_ref *kc_set_find(const struct kc_set *s, const char *key, size_t n);
+const struct kerchunk_ref *kerchunk_set_find(const struct kerchunk_set *s, const char *key, size_t n);
 /** The first reference whose key is not less than @p key; s->n: none. */
-size_t kc_set_lower(const struct kc_set *s, const char *key, size_t n);
+size_t kerchunk_set_lower(const struct kerchunk_set *s, const char *key, size_t n);

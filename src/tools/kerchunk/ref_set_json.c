@@ -9,8 +9,8 @@
 #define GEN_REFS ((uint64_t)1 << 24) /* references that gen entries make in all */
 
 struct reader {
-    struct kc_set *set;
-    struct kc_doc *templates, *gen; /* NULL: none */
+    struct kerchunk_set *set;
+    struct kerchunk_doc *templates, *gen; /* NULL: none */
     struct bkt_json_scan scan;
     struct bkt_buf key, url; /* of the entry being read */
     uint64_t n_gen;
@@ -19,8 +19,8 @@ struct reader {
 
 static void reader_fini(struct reader *r)
 {
-    kc_doc_free(r->templates);
-    kc_doc_free(r->gen);
+    kerchunk_doc_free(r->templates);
+    kerchunk_doc_free(r->gen);
     bkt_buf_fini(&r->scan.text);
     bkt_buf_fini(&r->key);
     bkt_buf_fini(&r->url);
@@ -83,72 +83,75 @@ static int members(struct reader *r,
 /* ---- templates and gen ---- */
 
 static int add_url(struct reader *r, const char *key, size_t key_n, const char *url, size_t url_n,
-                   const struct kc_var *vars, uint64_t off, uint64_t len)
+                   const struct kerchunk_var *vars, uint64_t off, uint64_t len)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf made = {0};
     if (!memmem(url, url_n, "{{", 2) || (!r->templates && !vars))
-        return kc_set_add_url(r->set, key, key_n, url, url_n, off, len, r->err);
+        return kerchunk_set_add_url(r->set, key, key_n, url, url_n, off, len, r->err);
     BKT_FAIL_IF(r->err, strlen(url) != url_n, BKT_EFORMAT, "%.200s: a NUL in its URL", key);
-    BKT_TRY(r->err, kc_template(url, r->templates, vars, &made, r->err), "%.200s", key);
-    return kc_set_add_url(r->set, key, key_n, bkt_buf_str(&made), made.len, off, len, r->err);
+    BKT_TRY(r->err, kerchunk_template(url, r->templates, vars, &made, r->err), "%.200s", key);
+    return kerchunk_set_add_url(r->set, key, key_n, bkt_buf_str(&made), made.len, off, len, r->err);
 }
 
-static int gen_number(struct reader *r, const struct kc_doc *d, const struct kc_var *vars, uint64_t *out)
+static int gen_number(struct reader *r, const struct kerchunk_doc *d, const struct kerchunk_var *vars,
+                      uint64_t *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf made = {0};
-    BKT_CLEANUP(kc_doc_freep) struct kc_doc *v = NULL;
-    if (kc_doc_size(d, out))
+    BKT_CLEANUP(kerchunk_doc_freep) struct kerchunk_doc *v = NULL;
+    if (kerchunk_doc_size(d, out))
         return BKT_OK;
-    BKT_FAIL_IF(r->err, !d || d->kind != KC_TEXT, BKT_EFORMAT,
+    BKT_FAIL_IF(r->err, !d || d->kind != KERCHUNK_TEXT, BKT_EFORMAT,
                 "gen: an offset or length that is neither a number nor a template");
-    BKT_PASS(kc_template(d->text, r->templates, vars, &made, r->err));
+    BKT_PASS(kerchunk_template(d->text, r->templates, vars, &made, r->err));
     if (bkt_buf_add_str(&made, " ") < 0) /* the scanner wants something behind a number */
         BKT_NOMEM(r->err);
-    BKT_FAIL_IF(r->err, kc_doc_parse(made.ptr, made.len, &v, NULL) < 0 || !kc_doc_size(v, out), BKT_EFORMAT,
-                "gen: %.100s gives no offset or length", d->text);
+    BKT_FAIL_IF(r->err, kerchunk_doc_parse(made.ptr, made.len, &v, NULL) < 0 || !kerchunk_doc_size(v, out),
+                BKT_EFORMAT, "gen: %.100s gives no offset or length", d->text);
     return BKT_OK;
 }
 
-static int gen_one(struct reader *r, const struct kc_doc *g, const struct kc_var *vars)
+static int gen_one(struct reader *r, const struct kerchunk_doc *g, const struct kerchunk_var *vars)
 {
-    const char *key = kc_doc_text(g, "key"), *url = kc_doc_text(g, "url");
-    uint64_t off = 0, len = KC_WHOLE;
+    const char *key = kerchunk_doc_text(g, "key"), *url = kerchunk_doc_text(g, "url");
+    uint64_t off = 0, len = KERCHUNK_WHOLE;
     BKT_FAIL_IF(r->err, !key || !url, BKT_EFORMAT, "gen: an entry without key or url");
     BKT_FAIL_IF(r->err, ++r->n_gen > GEN_REFS, BKT_EFORMAT, "gen: more than %llu references",
                 (unsigned long long)GEN_REFS);
-    if (kc_doc_get(g, "offset"))
-        BKT_PASS(gen_number(r, kc_doc_get(g, "offset"), vars, &off));
-    if (kc_doc_get(g, "length"))
-        BKT_PASS(gen_number(r, kc_doc_get(g, "length"), vars, &len));
+    if (kerchunk_doc_get(g, "offset"))
+        BKT_PASS(gen_number(r, kerchunk_doc_get(g, "offset"), vars, &off));
+    if (kerchunk_doc_get(g, "length"))
+        BKT_PASS(gen_number(r, kerchunk_doc_get(g, "length"), vars, &len));
     else if (off)
         BKT_FAIL(r->err, BKT_EFORMAT, "gen: an offset without a length");
     bkt_buf_clear(&r->key);
-    BKT_PASS(kc_template(key, r->templates, vars, &r->key, r->err));
+    BKT_PASS(kerchunk_template(key, r->templates, vars, &r->key, r->err));
     return add_url(r, bkt_buf_str(&r->key), r->key.len, url, strlen(url), vars, off, len);
 }
 
-static int gen_range(const struct kc_doc *d, int64_t *start, int64_t *stop, int64_t *step)
+static int gen_range(const struct kerchunk_doc *d, int64_t *start, int64_t *stop, int64_t *step)
 {
-    const struct kc_doc *a = kc_doc_get(d, "start"), *b = kc_doc_get(d, "stop"), *c = kc_doc_get(d, "step");
+    const struct kerchunk_doc *a = kerchunk_doc_get(d, "start"), *b = kerchunk_doc_get(d, "stop"),
+                              *c = kerchunk_doc_get(d, "step");
     *start = a ? a->i : 0, *stop = b ? b->i : 0, *step = c ? c->i : 1;
-    return (!a || a->kind == KC_INT) && b && b->kind == KC_INT && (!c || c->kind == KC_INT) && *step != 0
+    return (!a || a->kind == KERCHUNK_INT) && b && b->kind == KERCHUNK_INT &&
+                   (!c || c->kind == KERCHUNK_INT) && *step != 0
                ? BKT_OK
                : BKT_EFORMAT;
 }
 
 /* All values of the dimension @p d and of those behind it. */
-static int gen_dims(struct reader *r, const struct kc_doc *g, const struct kc_doc *d,
-                    const struct kc_var *outer, unsigned depth)
+static int gen_dims(struct reader *r, const struct kerchunk_doc *g, const struct kerchunk_doc *d,
+                    const struct kerchunk_var *outer, unsigned depth)
 {
     int64_t start = 0, stop = 0, step = 1;
     if (!d)
         return gen_one(r, g, outer);
-    BKT_FAIL_IF(r->err, depth >= KC_TEMPLATE_DEPTH, BKT_EFORMAT, "gen: more than %d dimensions",
-                KC_TEMPLATE_DEPTH);
-    if (d->kind == KC_LIST) {
-        for (const struct kc_doc *v = d->first; v; v = v->next) {
-            const struct kc_var var = {d->key, v->kind == KC_TEXT, v->i, v->text, outer};
-            BKT_FAIL_IF(r->err, v->kind != KC_TEXT && v->kind != KC_INT, BKT_EFORMAT,
+    BKT_FAIL_IF(r->err, depth >= KERCHUNK_TEMPLATE_DEPTH, BKT_EFORMAT, "gen: more than %d dimensions",
+                KERCHUNK_TEMPLATE_DEPTH);
+    if (d->kind == KERCHUNK_LIST) {
+        for (const struct kerchunk_doc *v = d->first; v; v = v->next) {
+            const struct kerchunk_var var = {d->key, v->kind == KERCHUNK_TEXT, v->i, v->text, outer};
+            BKT_FAIL_IF(r->err, v->kind != KERCHUNK_TEXT && v->kind != KERCHUNK_INT, BKT_EFORMAT,
                         "gen: dimension %.100s has a value that is neither number nor text", d->key);
             BKT_PASS(gen_dims(r, g, d->next, &var, depth + 1));
         }
@@ -157,7 +160,7 @@ static int gen_dims(struct reader *r, const struct kc_doc *g, const struct kc_do
     BKT_FAIL_IF(r->err, gen_range(d, &start, &stop, &step) < 0, BKT_EFORMAT,
                 "gen: dimension %.100s is neither a list nor a range", d->key);
     for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
-        const struct kc_var var = {d->key, false, i, NULL, outer};
+        const struct kerchunk_var var = {d->key, false, i, NULL, outer};
         BKT_PASS(gen_dims(r, g, d->next, &var, depth + 1));
         if (++r->n_gen > 2 * GEN_REFS ||
             __builtin_add_overflow(i, step, &i)) /* also counts empty inner dimensions */
@@ -168,10 +171,10 @@ static int gen_dims(struct reader *r, const struct kc_doc *g, const struct kc_do
 
 static int gen_all(struct reader *r)
 {
-    for (const struct kc_doc *g = r->gen ? r->gen->first : NULL; g; g = g->next) {
-        const struct kc_doc *dims = kc_doc_get(g, "dimensions");
-        BKT_FAIL_IF(r->err, g->kind != KC_OBJECT || (dims && dims->kind != KC_OBJECT), BKT_EFORMAT,
-                    "gen: an entry is malformed");
+    for (const struct kerchunk_doc *g = r->gen ? r->gen->first : NULL; g; g = g->next) {
+        const struct kerchunk_doc *dims = kerchunk_doc_get(g, "dimensions");
+        BKT_FAIL_IF(r->err, g->kind != KERCHUNK_OBJECT || (dims && dims->kind != KERCHUNK_OBJECT),
+                    BKT_EFORMAT, "gen: an entry is malformed");
         BKT_PASS(gen_dims(r, g, dims ? dims->first : NULL, NULL, 0));
     }
     return BKT_OK;
@@ -192,7 +195,7 @@ static int scan_size(struct reader *r, uint64_t *out)
 /* [url] or [url, offset, length] */
 static int read_place(struct reader *r)
 {
-    uint64_t v[2] = {0, KC_WHOLE};
+    uint64_t v[2] = {0, KERCHUNK_WHOLE};
     unsigned n = 0;
     bool more;
     BKT_PASS(scanned(r, bkt_json_scan_enter(&r->scan, '[')));
@@ -221,13 +224,13 @@ static int read_ref(struct reader *r)
     const unsigned char *from = r->scan.p;
     if (c == '{') { /* a document in place of its text */
         BKT_PASS(scanned(r, bkt_json_scan_skip(&r->scan)));
-        return kc_set_add_inline(r->set, bkt_buf_str(&r->key), r->key.len, from, (size_t)(r->scan.p - from),
-                                 r->err);
+        return kerchunk_set_add_inline(r->set, bkt_buf_str(&r->key), r->key.len, from,
+                                       (size_t)(r->scan.p - from), r->err);
     }
     BKT_FAIL_IF(r->err, c != '"', BKT_EFORMAT, "%.200s: neither data nor a reference", bkt_buf_str(&r->key));
     BKT_PASS(scan_text(r, &r->url));
-    return kc_set_add_data(r->set, bkt_buf_str(&r->key), r->key.len, bkt_buf_str(&r->url), r->url.len,
-                           r->err);
+    return kerchunk_set_add_data(r->set, bkt_buf_str(&r->key), r->key.len, bkt_buf_str(&r->url), r->url.len,
+                                 r->err);
 }
 
 static int take_ref(struct reader *r, const struct bkt_json_scan_text *key, void *arg)
@@ -282,13 +285,13 @@ static int read_version_1(struct reader *r, const struct span parts[N_PARTS])
                 "a reference set of version %.*s; versions 0 and 1 are known",
                 (int)bkt_min_u64(parts[VERSION].n, 20), (const char *)parts[VERSION].p);
     if (parts[TEMPLATES].p)
-        BKT_TRY(r->err, kc_doc_parse(parts[TEMPLATES].p, parts[TEMPLATES].n, &r->templates, r->err),
+        BKT_TRY(r->err, kerchunk_doc_parse(parts[TEMPLATES].p, parts[TEMPLATES].n, &r->templates, r->err),
                 "templates");
-    BKT_FAIL_IF(r->err, r->templates && r->templates->kind != KC_OBJECT, BKT_EFORMAT,
+    BKT_FAIL_IF(r->err, r->templates && r->templates->kind != KERCHUNK_OBJECT, BKT_EFORMAT,
                 "templates: not an object");
     if (parts[GEN].p)
-        BKT_TRY(r->err, kc_doc_parse(parts[GEN].p, parts[GEN].n, &r->gen, r->err), "gen");
-    BKT_FAIL_IF(r->err, r->gen && r->gen->kind != KC_LIST, BKT_EFORMAT, "gen: not a list");
+        BKT_TRY(r->err, kerchunk_doc_parse(parts[GEN].p, parts[GEN].n, &r->gen, r->err), "gen");
+    BKT_FAIL_IF(r->err, r->gen && r->gen->kind != KERCHUNK_LIST, BKT_EFORMAT, "gen: not a list");
     BKT_FAIL_IF(r->err, !parts[REFS].p && !parts[GEN].p, BKT_EFORMAT,
                 "not a reference set: it has neither refs nor gen");
     if (parts[REFS].p)
@@ -296,12 +299,12 @@ static int read_version_1(struct reader *r, const struct span parts[N_PARTS])
     return gen_all(r);
 }
 
-int kc_set_parse(const void *json, size_t n, struct kc_set *out, struct bkt_err *err)
+int kerchunk_set_parse(const void *json, size_t n, struct kerchunk_set *out, struct bkt_err *err)
 {
     BKT_CLEANUP(reader_fini) struct reader r = {.set = out, .err = err};
     struct span parts[N_PARTS] = {{NULL, 0}};
     BKT_PASS(find_spans(&r, json, n, parts));
     BKT_PASS(parts[VERSION].p ? read_version_1(&r, parts) : read_refs(&r, json, n));
-    kc_set_sort(out);
+    kerchunk_set_sort(out);
     return BKT_OK;
 }

@@ -13,14 +13,15 @@ struct value {
 };
 struct expr {
     const char *p, *end; /* the expression */
-    const struct kc_doc *templates;
-    const struct kc_var *vars;
+    const struct kerchunk_doc *templates;
+    const struct kerchunk_var *vars;
     unsigned depth, *steps;
     struct bkt_err *err;
 };
 #define STEPS_MAX 4096 /* of one text: templates that use others twice take more and more */
 
-static int render(const struct expr *at, const char *text, const struct kc_var *vars, struct bkt_buf *out);
+static int render(const struct expr *at, const char *text, const struct kerchunk_var *vars,
+                  struct bkt_buf *out);
 static int series(struct expr *e, bool product, struct value *out);
 
 static void value_fini(struct value *v)
@@ -79,7 +80,7 @@ static int format(struct expr *e, struct value *form, const struct value *arg)
     if (!at || (*p != 'd' && (*p != 's' || p != at + 1)) || width < 0 || width > 64 || strchr(p, '%') ||
         (*p == 'd') == arg->is_text)
         return bad(e, "only one %d, %03d or %s can be formatted");
-    if (form->text.len + arg->text.len + 64 > KC_TEMPLATE_BYTES)
+    if (form->text.len + arg->text.len + 64 > KERCHUNK_TEMPLATE_BYTES)
         return bad(e, "a text that is too long");
     int rc = *p == 's' ? bkt_buf_addf(&out, "%.*s%s%s", (int)(at - f), f, bkt_buf_str(&arg->text), p + 1)
              : zero
@@ -100,7 +101,7 @@ static int inner(struct expr *e, struct value *out)
 }
 
 /* NAME(a=…, b=…): the template with these names; each argument's frame lies on the stack of this function. */
-static int call(struct expr *e, const char *text, const struct kc_var *vars, struct value *out)
+static int call(struct expr *e, const char *text, const struct kerchunk_var *vars, struct value *out)
 {
     BKT_CLEANUP(value_fini) struct value arg = {0};
     if (take(e, ")")) {
@@ -108,7 +109,7 @@ static int call(struct expr *e, const char *text, const struct kc_var *vars, str
         return render(e, text, vars, &out->text);
     }
     size_t n = name_at(e);
-    if (!n || e->depth >= KC_TEMPLATE_DEPTH)
+    if (!n || e->depth >= KERCHUNK_TEMPLATE_DEPTH)
         return bad(e, n ? "calls are nested too deep" : "an argument NAME=VALUE is expected");
     BKT_CLEANUP(bkt_freep) char *name = strndup(e->p, n);
     BKT_NEED(e->err, name);
@@ -119,7 +120,7 @@ static int call(struct expr *e, const char *text, const struct kc_var *vars, str
     int rc = series(e, false, &arg);
     if (rc == BKT_OK && !take(e, ",") && !next_is(e, ")"))
         rc = bad(e, "a comma or ) is expected");
-    const struct kc_var var = {name, arg.is_text, arg.i, bkt_buf_str(&arg.text), vars};
+    const struct kerchunk_var var = {name, arg.is_text, arg.i, bkt_buf_str(&arg.text), vars};
     rc = rc ? rc : call(e, text, &var, out);
     e->depth--;
     return rc;
@@ -130,10 +131,10 @@ static int named(struct expr *e, size_t n, struct value *out)
     BKT_CLEANUP(bkt_freep) char *name = strndup(e->p, n);
     BKT_NEED(e->err, name);
     e->p += n;
-    const char *text = kc_doc_text(e->templates, name);
+    const char *text = kerchunk_doc_text(e->templates, name);
     if (take(e, "("))
         return text ? call(e, text, e->vars, out) : bad(e, "no template of that name");
-    for (const struct kc_var *v = e->vars; v; v = v->outer)
+    for (const struct kerchunk_var *v = e->vars; v; v = v->outer)
         if (strcmp(v->name, name) == 0) {
             out->is_text = v->is_text, out->i = v->i;
             return v->is_text && bkt_buf_add_str(&out->text, v->text) < 0
@@ -173,7 +174,7 @@ static int number(struct expr *e, struct value *out)
 
 static int atom(struct expr *e, struct value *out)
 {
-    if (e->depth > KC_TEMPLATE_DEPTH)
+    if (e->depth > KERCHUNK_TEMPLATE_DEPTH)
         return bad(e, "nested too deep");
     size_t n = name_at(e);
     if (n)
@@ -231,7 +232,7 @@ static int join(struct expr *e, struct value *a, struct value *b)
 {
     BKT_PASS(as_text(a, e->err));
     BKT_PASS(as_text(b, e->err));
-    if (a->text.len + b->text.len > KC_TEMPLATE_BYTES)
+    if (a->text.len + b->text.len > KERCHUNK_TEMPLATE_BYTES)
         return bad(e, "a text that is too long");
     BKT_PASS_MEM(e->err, bkt_buf_add(&a->text, b->text.ptr, b->text.len));
     return BKT_OK;
@@ -263,15 +264,16 @@ static int series(struct expr *e, bool product, struct value *out)
 }
 
 /* @p at: where the text is used */
-static int render(const struct expr *at, const char *text, const struct kc_var *vars, struct bkt_buf *out)
+static int render(const struct expr *at, const char *text, const struct kerchunk_var *vars,
+                  struct bkt_buf *out)
 {
     struct bkt_err *err = at->err;
     for (;;) {
         BKT_CLEANUP(value_fini) struct value v = {0};
         const char *open = strstr(text, "{{"), *close = open ? strstr(open, "}}") : NULL;
         size_t n = open ? (size_t)(open - text) : strlen(text);
-        BKT_FAIL_IF(err, out->len + n > KC_TEMPLATE_BYTES || ++*at->steps > STEPS_MAX, BKT_EFORMAT,
-                    "template: more than %d bytes or %d parts of text", KC_TEMPLATE_BYTES, STEPS_MAX);
+        BKT_FAIL_IF(err, out->len + n > KERCHUNK_TEMPLATE_BYTES || ++*at->steps > STEPS_MAX, BKT_EFORMAT,
+                    "template: more than %d bytes or %d parts of text", KERCHUNK_TEMPLATE_BYTES, STEPS_MAX);
         BKT_PASS_MEM(err, bkt_buf_add(out, text, n));
         if (!open)
             return BKT_OK;
@@ -287,8 +289,8 @@ static int render(const struct expr *at, const char *text, const struct kc_var *
     }
 }
 
-int kc_template(const char *text, const struct kc_doc *templates, const struct kc_var *vars,
-                struct bkt_buf *out, struct bkt_err *err)
+int kerchunk_template(const char *text, const struct kerchunk_doc *templates, const struct kerchunk_var *vars,
+                      struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned steps = 0;
     struct expr top = {.templates = templates, .steps = &steps, .err = err};

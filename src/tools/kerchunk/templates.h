@@ -7,20 +7,21 @@
 
 #include "tools/kerchunk/format/json_doc.h"
 
-#define KC_TEMPLATE_DEPTH 16    /* templates in templates */
-#define KC_TEMPLATE_BYTES 65536 /* of one result */
+#define KERCHUNK_TEMPLATE_DEPTH 16    /* templates in templates */
+#define KERCHUNK_TEMPLATE_BYTES 65536 /* of one result */
 
 /** Names with whole numbers or texts, which precede the templates of the set. */
-struct kc_var {
+struct kerchunk_var {
     const char *name;
     bool is_text;
     int64_t i;
     const char *text;
-    const struct kc_var *outer; /* further ones; NULL: none */
+    const struct kerchunk_var *outer; /* further ones; NULL: none */
 };
 
 /** Append the text with its expressions replaced.
  * @param templates  the set's object of templates; NULL: none
  * @return BKT_OK; BKT_EFORMAT: a fault, or a name that is not there; BKT_EUNSUP: beyond this subset */
-BKT_NODISCARD int kc_template(const char *text, const struct kc_doc *templates, const struct kc_var *vars,
-                              struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int kerchunk_template(const char *text, const struct kerchunk_doc *templates,
+                                    const struct kerchunk_var *vars, struct bkt_buf *out,
+                                    struct bkt_err *err);

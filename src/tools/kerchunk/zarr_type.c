@@ -13,9 +13,10 @@
 
 #define REMEDY "write the array with another dtype, and make the references again"
 
-static int parse(const struct kc_doc *d, unsigned depth, struct kc_type *out, struct bkt_err *err);
+static int parse(const struct kerchunk_doc *d, unsigned depth, struct kerchunk_type *out,
+                 struct bkt_err *err);
 
-void kc_type_fini(struct kc_type *t)
+void kerchunk_type_fini(struct kerchunk_type *t)
 {
     h5_closep(&t->h5);
 }
@@ -29,7 +30,7 @@ struct letter { /* of a dtype's text, taken apart */
 
 /* ---- the types of one letter ---- */
 
-static hid_t make_number(const struct letter *l, struct kc_type *out)
+static hid_t make_number(const struct letter *l, struct kerchunk_type *out)
 {
     (void)out;
     return l->n > (l->kind == 'c' ? 16 : 8)
@@ -39,37 +40,37 @@ static hid_t make_number(const struct letter *l, struct kc_type *out)
 
 static hid_t text_type(uint64_t n, H5T_cset_t set)
 {
-    hid_t t = n <= KC_TYPE_MAX ? H5Tcopy(H5T_C_S1) : H5I_INVALID_HID;
+    hid_t t = n <= KERCHUNK_TYPE_MAX ? H5Tcopy(H5T_C_S1) : H5I_INVALID_HID;
     if (t >= 0 &&
         (H5Tset_size(t, n ? n : 1) < 0 || H5Tset_strpad(t, H5T_STR_NULLPAD) < 0 || H5Tset_cset(t, set) < 0))
         h5_closep(&t);
     return t;
 }
 
-static hid_t make_bytes(const struct letter *l, struct kc_type *out)
+static hid_t make_bytes(const struct letter *l, struct kerchunk_type *out)
 {
     (void)out;
     return l->n ? text_type(l->n, H5T_CSET_ASCII) : H5I_INVALID_HID;
 }
 
-static hid_t make_unicode(const struct letter *l, struct kc_type *out)
+static hid_t make_unicode(const struct letter *l, struct kerchunk_type *out)
 {
-    out->form = KC_UTF32;
+    out->form = KERCHUNK_UTF32;
     out->swap = l->big;
-    return l->n && l->n <= KC_TYPE_MAX / 4 ? text_type(4 * l->n, H5T_CSET_UTF8) : H5I_INVALID_HID;
+    return l->n && l->n <= KERCHUNK_TYPE_MAX / 4 ? text_type(4 * l->n, H5T_CSET_UTF8) : H5I_INVALID_HID;
 }
 
-static hid_t make_opaque(const struct letter *l, struct kc_type *out)
+static hid_t make_opaque(const struct letter *l, struct kerchunk_type *out)
 {
     (void)out;
-    return l->n && l->n <= KC_TYPE_MAX ? H5Tcreate(H5T_OPAQUE, l->n) : H5I_INVALID_HID;
+    return l->n && l->n <= KERCHUNK_TYPE_MAX ? H5Tcreate(H5T_OPAQUE, l->n) : H5I_INVALID_HID;
 }
 
-static hid_t make_object(const struct letter *l, struct kc_type *out)
+static hid_t make_object(const struct letter *l, struct kerchunk_type *out)
 {
     (void)l;
     hid_t t = H5Tcopy(H5T_C_S1);
-    out->form = KC_VLEN_UTF8;
+    out->form = KERCHUNK_VLEN_UTF8;
     if (t >= 0 && (H5Tset_size(t, H5T_VARIABLE) < 0 || H5Tset_cset(t, H5T_CSET_UTF8) < 0))
         h5_closep(&t);
     return t;
@@ -80,7 +81,7 @@ static const struct {
 } units[] = {{"[D]", "days"},          {"[h]", "hours"},         {"[m]", "minutes"},     {"[s]", "seconds"},
              {"[ms]", "milliseconds"}, {"[us]", "microseconds"}, {"[ns]", "nanoseconds"}};
 
-static hid_t make_time(const struct letter *l, struct kc_type *out)
+static hid_t make_time(const struct letter *l, struct kerchunk_type *out)
 {
     out->datetime = l->kind == 'M';
     for (size_t i = 0; i < BKT_COUNT(units); i++)
@@ -91,7 +92,7 @@ static hid_t make_time(const struct letter *l, struct kc_type *out)
 
 static const struct {
     char kind;
-    hid_t (*make)(const struct letter *l, struct kc_type *out); /* negative: no such type */
+    hid_t (*make)(const struct letter *l, struct kerchunk_type *out); /* negative: no such type */
     bool units;                                                 /* text may follow */
 } kinds[] = {
     {'b', make_number, false},  {'i', make_number, false}, {'u', make_number, false},
@@ -114,7 +115,7 @@ static bool take_apart(const char *text, struct letter *l)
     return true;
 }
 
-static int parse_text(const char *text, struct kc_type *out, struct bkt_err *err)
+static int parse_text(const char *text, struct kerchunk_type *out, struct bkt_err *err)
 {
     struct letter l;
     if (take_apart(text, &l))
@@ -123,88 +124,90 @@ static int parse_text(const char *text, struct kc_type *out, struct bkt_err *err
                 out->h5 = kinds[i].make(&l, out);
     (void)H5Eclear2(H5E_DEFAULT);
     BKT_FAIL_IF(err, out->h5 < 0, BKT_EUNSUP, "dtype %.60s has no type in HDF5; " REMEDY, text);
-    out->size = out->form == KC_UTF32       ? (size_t)(4 * l.n)
-                : out->form == KC_VLEN_UTF8 ? 0
-                                            : H5Tget_size(out->h5);
+    out->size = out->form == KERCHUNK_UTF32       ? (size_t)(4 * l.n)
+                : out->form == KERCHUNK_VLEN_UTF8 ? 0
+                                                  : H5Tget_size(out->h5);
     return BKT_OK;
 }
 
 /* ---- compounds ---- */
 
 /* A member's dtype, with its own shape if it has one. */
-static int member_type(const struct kc_doc *m, unsigned depth, hid_t *out, struct bkt_err *err)
+static int member_type(const struct kerchunk_doc *m, unsigned depth, hid_t *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(kc_type_fini) struct kc_type t = {.h5 = H5I_INVALID_HID};
-    const struct kc_doc *sub = m->first->next->next;
+    BKT_CLEANUP(kerchunk_type_fini) struct kerchunk_type t = {.h5 = H5I_INVALID_HID};
+    const struct kerchunk_doc *sub = m->first->next->next;
     hsize_t dims[H5S_MAX_RANK];
     unsigned n = 0;
     BKT_PASS(parse(m->first->next, depth + 1, &t, err));
-    BKT_FAIL_IF(err, t.form != KC_AS_IS, BKT_EUNSUP,
+    BKT_FAIL_IF(err, t.form != KERCHUNK_AS_IS, BKT_EUNSUP,
                 "dtype: member %.60s is text of another form in HDF5; " REMEDY, m->first->text);
-    for (const struct kc_doc *d = sub ? sub->first : NULL; d; d = d->next, n++)
+    for (const struct kerchunk_doc *d = sub ? sub->first : NULL; d; d = d->next, n++)
         BKT_FAIL_IF(err,
-                    n >= H5S_MAX_RANK || !kc_doc_size(d, &dims[n]) || dims[n] == 0 || dims[n] > KC_TYPE_MAX,
+                    n >= H5S_MAX_RANK || !kerchunk_doc_size(d, &dims[n]) || dims[n] == 0 ||
+                        dims[n] > KERCHUNK_TYPE_MAX,
                     BKT_EFORMAT, "dtype: member %.60s has an impossible shape", m->first->text);
     uint64_t size = t.size;
     for (unsigned i = 0; i < n; i++)
-        BKT_FAIL_IF(err, !bkt_mul_u64(size, dims[i], &size) || size > KC_TYPE_MAX, BKT_EUNSUP,
-                    "dtype: more than %zu bytes in an element", KC_TYPE_MAX);
+        BKT_FAIL_IF(err, !bkt_mul_u64(size, dims[i], &size) || size > KERCHUNK_TYPE_MAX, BKT_EUNSUP,
+                    "dtype: more than %zu bytes in an element", KERCHUNK_TYPE_MAX);
     *out = n ? H5Tarray_create2(t.h5, n, dims) : H5Tcopy(t.h5);
     return *out < 0 ? h5_fail(err, "making a type") : BKT_OK;
 }
 
-static int add_member(const struct kc_doc *m, unsigned depth, hid_t compound, size_t at, size_t *size,
+static int add_member(const struct kerchunk_doc *m, unsigned depth, hid_t compound, size_t at, size_t *size,
                       struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t t = H5I_INVALID_HID;
     BKT_FAIL_IF(err,
-                m->kind != KC_LIST || m->n < 2 || m->n > 3 || m->first->kind != KC_TEXT || !*m->first->text ||
-                    (m->n == 3 && m->first->next->next->kind != KC_LIST),
+                m->kind != KERCHUNK_LIST || m->n < 2 || m->n > 3 || m->first->kind != KERCHUNK_TEXT ||
+                    !*m->first->text || (m->n == 3 && m->first->next->next->kind != KERCHUNK_LIST),
                 BKT_EFORMAT, "dtype: a member that is not [name, dtype] or [name, dtype, shape]");
     BKT_PASS(member_type(m, depth, &t, err));
     *size = H5Tget_size(t);
-    BKT_FAIL_IF(err, at + *size > KC_TYPE_MAX, BKT_EUNSUP, "dtype: more than %zu bytes in an element",
-                KC_TYPE_MAX);
+    BKT_FAIL_IF(err, at + *size > KERCHUNK_TYPE_MAX, BKT_EUNSUP, "dtype: more than %zu bytes in an element",
+                KERCHUNK_TYPE_MAX);
     if (compound >= 0 && H5Tinsert(compound, m->first->text, at, t) < 0)
         return h5_fail(err, "making a compound type");
     return BKT_OK;
 }
 
-static int parse_members(const struct kc_doc *d, unsigned depth, struct kc_type *out, struct bkt_err *err)
+static int parse_members(const struct kerchunk_doc *d, unsigned depth, struct kerchunk_type *out,
+                         struct bkt_err *err)
 {
     size_t total = 0, at = 0, size = 0;
     if (d->n > UINT16_MAX) /* also in HDF5's files; each new member is compared with all others */
         BKT_FAIL(err, BKT_EUNSUP, "dtype: more than %d members; " REMEDY, UINT16_MAX);
-    for (const struct kc_doc *m = d->first; m; m = m->next, total += size)
+    for (const struct kerchunk_doc *m = d->first; m; m = m->next, total += size)
         BKT_PASS(add_member(m, depth, H5I_INVALID_HID, total, &size, err));
     BKT_FAIL_IF(err, !total, BKT_EFORMAT, "dtype: no members");
     out->h5 = H5Tcreate(H5T_COMPOUND, total);
     out->size = total;
     if (out->h5 < 0)
         return h5_fail(err, "making a compound type");
-    for (const struct kc_doc *m = d->first; m; m = m->next, at += size)
+    for (const struct kerchunk_doc *m = d->first; m; m = m->next, at += size)
         BKT_PASS(add_member(m, depth, out->h5, at, &size, err));
     return BKT_OK;
 }
 
-static int parse(const struct kc_doc *d, unsigned depth, struct kc_type *out, struct bkt_err *err)
+static int parse(const struct kerchunk_doc *d, unsigned depth, struct kerchunk_type *out, struct bkt_err *err)
 {
-    if (d && d->kind == KC_TEXT)
+    if (d && d->kind == KERCHUNK_TEXT)
         return parse_text(d->text, out, err);
-    if (!d || d->kind != KC_LIST || depth > 8) /* members are parsed twice per level */
+    if (!d || d->kind != KERCHUNK_LIST || depth > 8) /* members are parsed twice per level */
         BKT_FAIL(err, BKT_EFORMAT, "a dtype that is neither text nor a list of members, or deeper than 8");
     return parse_members(d, depth, out, err);
 }
 
-int kc_type_parse(const struct kc_doc *d, struct kc_type *out, struct bkt_err *err)
+int kerchunk_type_parse(const struct kerchunk_doc *d, struct kerchunk_type *out, struct bkt_err *err)
 {
-    *out = (struct kc_type){.h5 = H5I_INVALID_HID};
+    *out = (struct kerchunk_type){.h5 = H5I_INVALID_HID};
     return parse(d, 0, out, err);
 }
 
 /* ---- values ---- */
 
-bool kc_utf32(const unsigned char *p, size_t n, bool swap, char *out, size_t room)
+bool kerchunk_utf32(const unsigned char *p, size_t n, bool swap, char *out, size_t room)
 {
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
@@ -222,19 +225,19 @@ bool kc_utf32(const unsigned char *p, size_t n, bool swap, char *out, size_t roo
     return true;
 }
 
-static bool real_of(const struct kc_doc *d, double *out)
+static bool real_of(const struct kerchunk_doc *d, double *out)
 {
     static const struct {
         const char *text;
         double value;
     } words[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
-    for (size_t i = 0; d->kind == KC_TEXT && i < BKT_COUNT(words); i++)
+    for (size_t i = 0; d->kind == KERCHUNK_TEXT && i < BKT_COUNT(words); i++)
         if (strcmp(d->text, words[i].text) == 0) {
             *out = words[i].value;
             return true;
         }
-    *out = d->kind == KC_BOOL ? (double)d->i : d->real;
-    return d->kind == KC_INT || d->kind == KC_REAL || d->kind == KC_BOOL;
+    *out = d->kind == KERCHUNK_BOOL ? (double)d->i : d->real;
+    return d->kind == KERCHUNK_INT || d->kind == KERCHUNK_REAL || d->kind == KERCHUNK_BOOL;
 }
 
 /* To the type and back: equal, or the value doesn't fit. */
@@ -248,7 +251,7 @@ static bool convert_exact(hid_t from, hid_t type, const void *value, size_t n, u
     return H5Tconvert(type, from, 1, back, NULL, H5P_DEFAULT) >= 0 && memcmp(back, value, n) == 0;
 }
 
-bool kc_type_number(hid_t type, const struct kc_doc *d, void *out)
+bool kerchunk_type_number(hid_t type, const struct kerchunk_doc *d, void *out)
 {
     unsigned char buf[32] = {0};
     double x;
@@ -257,11 +260,11 @@ bool kc_type_number(hid_t type, const struct kc_doc *d, void *out)
     const void *whole = d->is_u64 ? (const void *)&d->u : (const void *)&d->i;
     if (H5Tget_size(type) > 8 || !real_of(d, &x))
         return false;
-    if (cls == H5T_FLOAT && d->kind != KC_INT) {
+    if (cls == H5T_FLOAT && d->kind != KERCHUNK_INT) {
         memcpy(buf, &x, sizeof x);
         if (H5Tconvert(H5T_NATIVE_DOUBLE, type, 1, buf, NULL, H5P_DEFAULT) < 0)
             return false;
-    } else if (d->kind == KC_REAL || d->kind == KC_TEXT) {
+    } else if (d->kind == KERCHUNK_REAL || d->kind == KERCHUNK_TEXT) {
         if (!(fabs(x) < 0x1p63) || x != trunc(x)) /* NOLINT: exact on purpose */
             return false;
         int64_t i = (int64_t)x;
@@ -278,13 +281,13 @@ bool kc_type_number(hid_t type, const struct kc_doc *d, void *out)
     return true;
 }
 
-static int fill_bytes(const struct kc_type *t, const struct kc_doc *fill, struct bkt_buf *out,
+static int fill_bytes(const struct kerchunk_type *t, const struct kerchunk_doc *fill, struct bkt_buf *out,
                       struct bkt_err *err)
 {
     size_t size = H5Tget_size(t->h5);
     BKT_FAIL_IF(err,
-                t->form == KC_UTF32 ? bkt_buf_add_str(out, fill->text) < 0
-                                    : bkt_base64_decode(fill->text, strlen(fill->text), out) < 0,
+                t->form == KERCHUNK_UTF32 ? bkt_buf_add_str(out, fill->text) < 0
+                                          : bkt_base64_decode(fill->text, strlen(fill->text), out) < 0,
                 BKT_EFORMAT, "fill_value: not base64");
     BKT_FAIL_IF(err, out->len > size || (out->len < size && H5Tget_class(t->h5) != H5T_STRING), BKT_EFORMAT,
                 "fill_value: %zu bytes for an element of %zu", out->len, size);
@@ -295,7 +298,7 @@ static int fill_bytes(const struct kc_type *t, const struct kc_doc *fill, struct
 }
 
 /* A number, or the two of a complex value. */
-static int fill_numbers(const struct kc_type *t, const struct kc_doc *fill, struct bkt_buf *out,
+static int fill_numbers(const struct kerchunk_type *t, const struct kerchunk_doc *fill, struct bkt_buf *out,
                         struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t part = H5I_INVALID_HID;
@@ -304,38 +307,40 @@ static int fill_numbers(const struct kc_type *t, const struct kc_doc *fill, stru
     BKT_PASS_MEM(err, bkt_buf_resize(out, size));
     memset(out->ptr, 0, size);
     if (cls == H5T_INTEGER || cls == H5T_FLOAT) {
-        if (kc_type_number(t->h5, fill, out->ptr))
+        if (kerchunk_type_number(t->h5, fill, out->ptr))
             return BKT_OK;
-    } else if (cls == H5T_ENUM && (fill->kind == KC_BOOL || fill->kind == KC_INT) && fill->i >= 0 &&
-               fill->i <= 1) {
+    } else if (cls == H5T_ENUM && (fill->kind == KERCHUNK_BOOL || fill->kind == KERCHUNK_INT) &&
+               fill->i >= 0 && fill->i <= 1) {
         out->ptr[0] = (unsigned char)fill->i;
         return BKT_OK;
-    } else if (cls == H5T_COMPOUND && fill->kind == KC_LIST && fill->n == 2) {
+    } else if (cls == H5T_COMPOUND && fill->kind == KERCHUNK_LIST && fill->n == 2) {
         part = H5Tget_member_type(t->h5, 0);
         bool pair =
             H5Tget_nmembers(t->h5) == 2 && H5Tget_class(part) == H5T_FLOAT && 2 * H5Tget_size(part) == size;
-        if (pair && kc_type_number(part, fill->first, out->ptr) &&
-            kc_type_number(part, fill->first->next, out->ptr + size / 2))
+        if (pair && kerchunk_type_number(part, fill->first, out->ptr) &&
+            kerchunk_type_number(part, fill->first->next, out->ptr + size / 2))
             return BKT_OK;
-    } else if (fill->kind == KC_INT && fill->i == 0 && !fill->is_u64) {
+    } else if (fill->kind == KERCHUNK_INT && fill->i == 0 && !fill->is_u64) {
         return BKT_OK;
     }
     BKT_FAIL(err, BKT_EFORMAT, "fill_value: not a value of the dtype");
 }
 
-int kc_type_fill(const struct kc_type *t, const struct kc_doc *fill, struct bkt_buf *out, struct bkt_err *err)
+int kerchunk_type_fill(const struct kerchunk_type *t, const struct kerchunk_doc *fill, struct bkt_buf *out,
+                       struct bkt_err *err)
 {
     H5T_class_t cls = H5Tget_class(t->h5);
     bkt_buf_clear(out);
-    if (!fill || fill->kind == KC_NULL)
+    if (!fill || fill->kind == KERCHUNK_NULL)
         return BKT_OK;
-    if (t->form == KC_VLEN_UTF8) {
-        BKT_FAIL_IF(err, fill->kind == KC_TEXT ? *fill->text != 0 : fill->kind != KC_INT || fill->i != 0,
-                    BKT_EUNSUP,
-                    "fill_value of strings of variable length; write the array with fill_value \"\" or null");
+    if (t->form == KERCHUNK_VLEN_UTF8) {
+        BKT_FAIL_IF(
+            err, fill->kind == KERCHUNK_TEXT ? *fill->text != 0 : fill->kind != KERCHUNK_INT || fill->i != 0,
+            BKT_EUNSUP,
+            "fill_value of strings of variable length; write the array with fill_value \"\" or null");
         return BKT_OK;
     }
-    bool bytes = fill->kind == KC_TEXT && cls != H5T_INTEGER && cls != H5T_FLOAT && cls != H5T_ENUM;
+    bool bytes = fill->kind == KERCHUNK_TEXT && cls != H5T_INTEGER && cls != H5T_FLOAT && cls != H5T_ENUM;
     BKT_PASS(bytes ? fill_bytes(t, fill, out, err) : fill_numbers(t, fill, out, err));
     for (size_t i = 0; i < out->len; i++)
         if (out->ptr[i])

@@ -9,36 +9,36 @@
 #include "base/list.h"
 #include "base/num.h"
 
-void kc_array_fini(struct kc_array *a)
+void kerchunk_array_fini(struct kerchunk_array *a)
 {
     free(a->path);
-    kc_type_fini(&a->type);
+    kerchunk_type_fini(&a->type);
     bkt_buf_fini(&a->fill);
     free(a->chunks);
     memset(a, 0, sizeof *a);
     a->type.h5 = H5I_INVALID_HID;
 }
 
-int kc_array_sizes(const struct kc_doc *zarray, const char *what, uint64_t out[BKT_MAX_RANK], unsigned *n,
-                   struct bkt_err *err)
+int kerchunk_array_sizes(const struct kerchunk_doc *zarray, const char *what, uint64_t out[BKT_MAX_RANK],
+                         unsigned *n, struct bkt_err *err)
 {
-    const struct kc_doc *d = kc_doc_get(zarray, what);
+    const struct kerchunk_doc *d = kerchunk_doc_get(zarray, what);
     *n = 0;
-    BKT_FAIL_IF(err, !d || d->kind != KC_LIST, BKT_EFORMAT, "%s: missing, or not a list", what);
+    BKT_FAIL_IF(err, !d || d->kind != KERCHUNK_LIST, BKT_EFORMAT, "%s: missing, or not a list", what);
     BKT_FAIL_IF(err, d->n > BKT_MAX_RANK, BKT_EUNSUP, "%s: %zu dimensions; HDF5 has at most %d", what, d->n,
                 BKT_MAX_RANK);
-    for (const struct kc_doc *v = d->first; v; v = v->next, (*n)++)
-        BKT_FAIL_IF(err, !kc_doc_size(v, &out[*n]) || out[*n] > INT64_MAX, BKT_EFORMAT,
+    for (const struct kerchunk_doc *v = d->first; v; v = v->next, (*n)++)
+        BKT_FAIL_IF(err, !kerchunk_doc_size(v, &out[*n]) || out[*n] > INT64_MAX, BKT_EFORMAT,
                     "%s: a size that is not a whole number", what);
     return BKT_OK;
 }
 
-static int parse_shape(struct kc_array *a, const struct kc_doc *d, struct bkt_err *err)
+static int parse_shape(struct kerchunk_array *a, const struct kerchunk_doc *d, struct bkt_err *err)
 {
     unsigned n;
     uint64_t all = 1;
-    BKT_PASS(kc_array_sizes(d, "shape", a->dims, &a->rank, err));
-    BKT_PASS(kc_array_sizes(d, "chunks", a->chunk, &n, err));
+    BKT_PASS(kerchunk_array_sizes(d, "shape", a->dims, &a->rank, err));
+    BKT_PASS(kerchunk_array_sizes(d, "chunks", a->chunk, &n, err));
     BKT_FAIL_IF(err, n != a->rank, BKT_EFORMAT, "chunks: %u dimensions, shape has %u", n, a->rank);
     a->chunk_elements = 1;
     for (unsigned i = 0; i < n; i++) {
@@ -54,9 +54,9 @@ static int parse_shape(struct kc_array *a, const struct kc_doc *d, struct bkt_er
     return BKT_OK;
 }
 
-static int parse_order(struct kc_array *a, const struct kc_doc *d, struct bkt_err *err)
+static int parse_order(struct kerchunk_array *a, const struct kerchunk_doc *d, struct bkt_err *err)
 {
-    const char *order = kc_doc_text(d, "order"), *sep = kc_doc_text(d, "dimension_separator");
+    const char *order = kerchunk_doc_text(d, "order"), *sep = kerchunk_doc_text(d, "dimension_separator");
     unsigned wide = 0;
     BKT_FAIL_IF(err, !order || (strcmp(order, "C") != 0 && strcmp(order, "F") != 0), BKT_EFORMAT,
                 "order: neither C nor F");
@@ -69,18 +69,20 @@ static int parse_order(struct kc_array *a, const struct kc_doc *d, struct bkt_er
     return BKT_OK;
 }
 
-static int parse_all(struct kc_array *a, const struct kc_doc *d, struct bkt_err *err)
+static int parse_all(struct kerchunk_array *a, const struct kerchunk_doc *d, struct bkt_err *err)
 {
     uint64_t format, bytes;
-    BKT_FAIL_IF(err, d->kind != KC_OBJECT || !kc_doc_size(kc_doc_get(d, "zarr_format"), &format), BKT_EFORMAT,
-                "zarr_format: missing");
+    BKT_FAIL_IF(err,
+                d->kind != KERCHUNK_OBJECT || !kerchunk_doc_size(kerchunk_doc_get(d, "zarr_format"), &format),
+                BKT_EFORMAT, "zarr_format: missing");
     BKT_FAIL_IF(err, format != 2, BKT_EUNSUP, "zarr_format %llu; reference sets have version 2",
                 (unsigned long long)format);
     BKT_PASS(parse_shape(a, d, err));
     BKT_PASS(parse_order(a, d, err));
-    BKT_PASS(kc_type_parse(kc_doc_get(d, "dtype"), &a->type, err));
-    BKT_PASS(kc_codecs_parse(kc_doc_get(d, "filters"), kc_doc_get(d, "compressor"), &a->codecs, err));
-    BKT_FAIL_IF(err, a->codecs.vlen_utf8 != (a->type.form == KC_VLEN_UTF8), BKT_EUNSUP,
+    BKT_PASS(kerchunk_type_parse(kerchunk_doc_get(d, "dtype"), &a->type, err));
+    BKT_PASS(kerchunk_codecs_parse(kerchunk_doc_get(d, "filters"), kerchunk_doc_get(d, "compressor"),
+                                   &a->codecs, err));
+    BKT_FAIL_IF(err, a->codecs.vlen_utf8 != (a->type.form == KERCHUNK_VLEN_UTF8), BKT_EUNSUP,
                 "dtype |O needs the codec vlen-utf8, and no other dtype has it");
     a->whole = a->codecs.n == 0;
     for (unsigned i = 0; i < a->rank; i++)
@@ -89,23 +91,25 @@ static int parse_all(struct kc_array *a, const struct kc_doc *d, struct bkt_err 
                 !bkt_mul_u64(a->chunk_elements, bkt_max_u64(a->type.size, 4), &bytes) ||
                     (bytes > UINT32_MAX && !a->whole),
                 BKT_EUNSUP, "chunks: a chunk of more than 4 GiB, which HDF5 doesn't have");
-    return kc_type_fill(&a->type, kc_doc_get(d, "fill_value"), &a->fill, err);
+    return kerchunk_type_fill(&a->type, kerchunk_doc_get(d, "fill_value"), &a->fill, err);
 }
 
-int kc_array_parse(const char *path, const void *json, size_t n, struct kc_array *out, struct bkt_err *err)
+int kerchunk_array_parse(const char *path, const void *json, size_t n, struct kerchunk_array *out,
+                         struct bkt_err *err)
 {
-    BKT_CLEANUP(kc_doc_freep) struct kc_doc *d = NULL;
-    *out = (struct kc_array){.type.h5 = H5I_INVALID_HID};
+    BKT_CLEANUP(kerchunk_doc_freep) struct kerchunk_doc *d = NULL;
+    *out = (struct kerchunk_array){.type.h5 = H5I_INVALID_HID};
     out->path = strdup(path);
     BKT_NEED(err, out->path);
-    BKT_TRY(err, kc_doc_parse(json, n, &d, err), ".zarray");
+    BKT_TRY(err, kerchunk_doc_parse(json, n, &d, err), ".zarray");
     BKT_PASS(parse_all(out, d, err));
     return BKT_OK;
 }
 
 /* ---- chunks ---- */
 
-int kc_chunk_key(const uint64_t *grid, unsigned rank, char separator, uint64_t index, struct bkt_buf *out)
+int kerchunk_chunk_key(const uint64_t *grid, unsigned rank, char separator, uint64_t index,
+                       struct bkt_buf *out)
 {
     uint64_t at[BKT_MAX_RANK];
     for (unsigned d = rank; d-- > 0; index /= grid[d])
@@ -117,7 +121,7 @@ int kc_chunk_key(const uint64_t *grid, unsigned rank, char separator, uint64_t i
 }
 
 /* The index that a key's end names; false: none of this grid. */
-static bool index_of(const struct kc_array *a, const char *p, size_t n, uint64_t *out)
+static bool index_of(const struct kerchunk_array *a, const char *p, size_t n, uint64_t *out)
 {
     const char *end = p + n;
     *out = 0;
@@ -138,15 +142,15 @@ static bool index_of(const struct kc_array *a, const char *p, size_t n, uint64_t
     return p == end;
 }
 
-int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bkt_err *err)
+int kerchunk_array_find_chunks(struct kerchunk_array *a, const struct kerchunk_set *set, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     size_t cap = 0;
     BKT_PASS_MEM(err, bkt_buf_addf(&prefix, "%s%s", a->path, *a->path ? "/" : ""));
-    for (size_t i = kc_set_lower(set, bkt_buf_str(&prefix), prefix.len); i < set->n; i++) {
-        const struct kc_ref *r = &set->refs[i];
-        const char *key = kc_ref_key(set, r);
-        struct kc_chunk c = {.ref = i};
+    for (size_t i = kerchunk_set_lower(set, bkt_buf_str(&prefix), prefix.len); i < set->n; i++) {
+        const struct kerchunk_ref *r = &set->refs[i];
+        const char *key = kerchunk_ref_key(set, r);
+        struct kerchunk_chunk c = {.ref = i};
         if (r->key_n < prefix.len || memcmp(key, bkt_buf_str(&prefix), prefix.len) != 0)
             break;
         if (r->key_n > prefix.len && key[prefix.len] == '.')
@@ -161,13 +165,14 @@ int kc_array_find_chunks(struct kc_array *a, const struct kc_set *set, struct bk
     return BKT_OK;
 }
 
-const char *kc_array_differs(const struct kc_array *a)
+const char *kerchunk_array_differs(const struct kerchunk_array *a)
 {
-    static const char *const forms[] = {
-        [KC_AS_IS] = NULL, [KC_UTF32] = "text of 4 bytes a character", [KC_VLEN_UTF8] = "codec vlen-utf8"};
+    static const char *const forms[] = {[KERCHUNK_AS_IS] = NULL,
+                                        [KERCHUNK_UTF32] = "text of 4 bytes a character",
+                                        [KERCHUNK_VLEN_UTF8] = "codec vlen-utf8"};
     if (forms[a->type.form])
         return forms[a->type.form];
     if (a->column_order)
         return "order F";
-    return kc_codecs_differ(&a->codecs, a->type.size);
+    return kerchunk_codecs_differ(&a->codecs, a->type.size);
 }

@@ -21,7 +21,7 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
     return false;
 }
 
-bool kc_attr_is_reserved(const char *name)
+bool kerchunk_attr_is_reserved(const char *name)
 {
     static const char *const reserved[] = {"_ARRAY_DIMENSIONS",   "CLASS",          "NAME",
                                            "DIMENSION_LIST",      "REFERENCE_LIST", "_Netcdf4Dimid",
@@ -61,48 +61,50 @@ static int put_text(hid_t object, const char *name, const char *text, struct bkt
     return put(object, name, type, space, text, err);
 }
 
-static int put_texts(hid_t object, const char *name, const struct kc_doc *list, struct bkt_err *err)
+static int put_texts(hid_t object, const char *name, const struct kerchunk_doc *list, struct bkt_err *err)
 {
     const hsize_t n = list->n;
     BKT_CLEANUP(h5_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &n, NULL);
     BKT_CLEANUP(bkt_freep) const char **v = calloc(list->n + 1, sizeof *v);
     size_t i = 0;
     BKT_NEED(err, v);
-    for (const struct kc_doc *d = list->first; d; d = d->next)
+    for (const struct kerchunk_doc *d = list->first; d; d = d->next)
         v[i++] = d->text;
     if (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)
         return h5_fail(err, "making an attribute's type");
     return put(object, name, type, space, v, err);
 }
 
-static bool is_number(const struct kc_doc *d)
+static bool is_number(const struct kerchunk_doc *d)
 {
-    return d->kind == KC_INT || d->kind == KC_REAL || d->kind == KC_BOOL;
+    return d->kind == KERCHUNK_INT || d->kind == KERCHUNK_REAL || d->kind == KERCHUNK_BOOL;
 }
 
 /* Every value fits the type; values of 8 bytes at most. */
-static bool all_fit(hid_t type, const struct kc_doc *first, const struct kc_doc *end, unsigned char *out)
+static bool all_fit(hid_t type, const struct kerchunk_doc *first, const struct kerchunk_doc *end,
+                    unsigned char *out)
 {
     size_t size = H5Tget_size(type), i = 0;
-    for (const struct kc_doc *d = first; d != end; d = d->next)
-        if (!kc_type_number(type, d, out + size * i++))
+    for (const struct kerchunk_doc *d = first; d != end; d = d->next)
+        if (!kerchunk_type_number(type, d, out + size * i++))
             return false;
     return true;
 }
 
 /* A number or a flat list of numbers, in the first type that holds all of them. */
-static int put_numbers(hid_t object, const char *name, const struct kc_doc *d, hid_t own, struct bkt_err *err)
+static int put_numbers(hid_t object, const char *name, const struct kerchunk_doc *d, hid_t own,
+                       struct bkt_err *err)
 {
-    const hsize_t n = d->kind == KC_LIST ? d->n : 1;
-    const struct kc_doc *first = d->kind == KC_LIST ? d->first : d,
-                        *end = d->kind == KC_LIST ? NULL : d->next;
+    const hsize_t n = d->kind == KERCHUNK_LIST ? d->n : 1;
+    const struct kerchunk_doc *first = d->kind == KERCHUNK_LIST ? d->first : d,
+                              *end = d->kind == KERCHUNK_LIST ? NULL : d->next;
     BKT_CLEANUP(bkt_freep) unsigned char *v = calloc((size_t)n + 1, 8);
     BKT_CLEANUP(h5_closep)
-    hid_t space = d->kind == KC_LIST ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR);
+    hid_t space = d->kind == KERCHUNK_LIST ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR);
     bool real = false, flag = true;
     BKT_NEED(err, v);
-    for (const struct kc_doc *m = first; m != end; m = m->next)
-        real |= m->kind == KC_REAL, flag &= m->kind == KC_BOOL;
+    for (const struct kerchunk_doc *m = first; m != end; m = m->next)
+        real |= m->kind == KERCHUNK_REAL, flag &= m->kind == KERCHUNK_BOOL;
     const hid_t types[] = {own, flag ? H5T_STD_I8LE : H5I_INVALID_HID, real ? H5I_INVALID_HID : H5T_STD_I64LE,
                            real ? H5I_INVALID_HID : H5T_STD_U64LE, H5T_IEEE_F64LE};
     for (size_t i = 0; i < BKT_COUNT(types); i++)
@@ -111,36 +113,36 @@ static int put_numbers(hid_t object, const char *name, const struct kc_doc *d, h
     BKT_FAIL(err, BKT_EFORMAT, "numbers beyond 64 bits");
 }
 
-static int put_json(hid_t object, const char *name, const struct kc_doc *d, struct bkt_err *err)
+static int put_json(hid_t object, const char *name, const struct kerchunk_doc *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
-    BKT_PASS_MEM(err, kc_doc_write(d, &text));
+    BKT_PASS_MEM(err, kerchunk_doc_write(d, &text));
     return put_text(object, name, bkt_buf_str(&text), err);
 }
 
 /* The variable's type for attributes that want it. */
-static hid_t own_type(const char *name, const struct kc_type *type)
+static hid_t own_type(const char *name, const struct kerchunk_type *type)
 {
     H5T_class_t cls = type ? H5Tget_class(type->h5) : H5T_NO_CLASS;
     bool yes = (cls == H5T_INTEGER || cls == H5T_FLOAT) && H5Tget_size(type->h5) <= 8;
     return yes && is_one_of(name, as_variable, BKT_COUNT(as_variable)) ? type->h5 : H5I_INVALID_HID;
 }
 
-static int put_value(hid_t object, const char *name, const struct kc_doc *d, const struct kc_type *type,
-                     struct bkt_err *err)
+static int put_value(hid_t object, const char *name, const struct kerchunk_doc *d,
+                     const struct kerchunk_type *type, struct bkt_err *err)
 {
-    bool numbers = d->kind == KC_LIST && d->n, texts = numbers;
-    for (const struct kc_doc *m = d->kind == KC_LIST ? d->first : NULL; m; m = m->next) {
+    bool numbers = d->kind == KERCHUNK_LIST && d->n, texts = numbers;
+    for (const struct kerchunk_doc *m = d->kind == KERCHUNK_LIST ? d->first : NULL; m; m = m->next) {
         numbers &= is_number(m);
-        texts &= m->kind == KC_TEXT;
+        texts &= m->kind == KERCHUNK_TEXT;
     }
     if (is_number(d) || numbers)
         return put_numbers(object, name, d, own_type(name, type), err);
-    if (d->kind == KC_TEXT)
+    if (d->kind == KERCHUNK_TEXT)
         return put_text(object, name, d->text, err);
     if (texts)
         return put_texts(object, name, d, err);
-    if (d->kind == KC_LIST && !d->n) {
+    if (d->kind == KERCHUNK_LIST && !d->n) {
         BKT_CLEANUP(h5_closep) hid_t space = H5Screate(H5S_NULL);
         return put(object, name, H5T_IEEE_F64LE, space, NULL, err);
     }
@@ -148,29 +150,29 @@ static int put_value(hid_t object, const char *name, const struct kc_doc *d, con
 }
 
 /* CF's units of datetime64 and timedelta64. */
-static int put_time(struct kc_load *k, hid_t object, const char *path, const struct kc_doc *zattrs,
-                    const struct kc_type *type, struct bkt_err *err)
+static int put_time(struct kerchunk_load *k, hid_t object, const char *path,
+                    const struct kerchunk_doc *zattrs, const struct kerchunk_type *type, struct bkt_err *err)
 {
     char text[64];
     if (!type->units) {
         load_report(k->l, path, "numbers of a unit of time that CF lacks");
         return BKT_OK;
     }
-    if (kc_doc_get(zattrs, "units"))
+    if (kerchunk_doc_get(zattrs, "units"))
         return BKT_OK;
     (void)snprintf(text, sizeof text, "%s%s", type->units, type->datetime ? " since 1970-01-01" : "");
     BKT_PASS(put_text(object, "units", text, err));
-    return type->datetime && !kc_doc_get(zattrs, "calendar")
+    return type->datetime && !kerchunk_doc_get(zattrs, "calendar")
                ? put_text(object, "calendar", "proleptic_gregorian", err)
                : BKT_OK;
 }
 
-int kc_attrs(struct kc_load *k, hid_t object, const char *path, const struct kc_doc *zattrs,
-             const struct kc_type *type, struct bkt_err *err)
+int kerchunk_attrs(struct kerchunk_load *k, hid_t object, const char *path, const struct kerchunk_doc *zattrs,
+                   const struct kerchunk_type *type, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, zattrs && zattrs->kind != KC_OBJECT, BKT_EFORMAT, ".zattrs: not an object");
-    for (const struct kc_doc *d = zattrs ? zattrs->first : NULL; d; d = d->next) {
-        if (kc_attr_is_reserved(d->key) || kc_doc_get(zattrs, d->key) != d)
+    BKT_FAIL_IF(err, zattrs && zattrs->kind != KERCHUNK_OBJECT, BKT_EFORMAT, ".zattrs: not an object");
+    for (const struct kerchunk_doc *d = zattrs ? zattrs->first : NULL; d; d = d->next) {
+        if (kerchunk_attr_is_reserved(d->key) || kerchunk_doc_get(zattrs, d->key) != d)
             continue;
         BKT_TRY(err,
                 *d->key ? put_value(object, d->key, d, type, err)
@@ -200,8 +202,8 @@ struct user { /* a dimension of an array, and its scale */
     unsigned dim;
 };
 struct scales {
-    struct kc_load *k;
-    const struct kc_named *v;
+    struct kerchunk_load *k;
+    const struct kerchunk_named *v;
     size_t n_arrays;
     struct scale *s;
     size_t n, cap;
@@ -210,7 +212,7 @@ struct scales {
     size_t n_users, cap_users;
 };
 
-void kc_named_fini(struct kc_named *v, size_t n)
+void kerchunk_named_fini(struct kerchunk_named *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         for (unsigned d = 0; v[i].names && d < v[i].rank; d++)
@@ -244,7 +246,7 @@ static int add_scale(struct scales *s, const char *path, uint64_t size, bool usa
 static int take_arrays(struct scales *s, struct bkt_err *err)
 {
     for (size_t i = 0; i < s->n_arrays; i++) {
-        const struct kc_named *a = &s->v[i];
+        const struct kerchunk_named *a = &s->v[i];
         bool usable = a->rank == 1 && a->names && strcmp(a->names[0], bkt_base_name(a->path)) == 0;
         BKT_PASS(add_scale(s, a->path, a->rank ? a->dims[0] : 0, usable, err));
     }
@@ -285,7 +287,7 @@ static int make(struct scales *s, const char *path, uint64_t size, struct bkt_er
 static int settle(struct scales *s, size_t array, unsigned d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf at = {0};
-    const struct kc_named *a = &s->v[array];
+    const struct kerchunk_named *a = &s->v[array];
     const char *name = a->names[d], *slash = strrchr(a->path, '/');
     size_t i = find(s, a->path, name, a->dims[d], &at);
     if (i == SIZE_MAX) {
@@ -403,7 +405,7 @@ static int put_scales(struct scales *s, struct bkt_err *err)
 /* DIMENSION_LIST of one array; @p u: its dimensions that have scales. */
 static int put_list(struct scales *s, const struct user *u, size_t n, struct bkt_err *err)
 {
-    const struct kc_named *a = &s->v[u->array];
+    const struct kerchunk_named *a = &s->v[u->array];
     const hsize_t rank = a->rank;
     hvl_t v[BKT_MAX_RANK];
     hobj_ref_t refs[BKT_MAX_RANK];
@@ -420,7 +422,7 @@ static int put_list(struct scales *s, const struct user *u, size_t n, struct bkt
     return put_as(dset, "DIMENSION_LIST", type, type, space, v, MAKING, err);
 }
 
-int kc_scales(struct kc_load *k, const struct kc_named *v, size_t n, struct bkt_err *err)
+int kerchunk_scales(struct kerchunk_load *k, const struct kerchunk_named *v, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(scales_fini) struct scales s = {.k = k, .v = v, .n_arrays = n};
     BKT_PASS(take_arrays(&s, err));

@@ -46,9 +46,9 @@ static int find_file(struct load_flat *f, const char *name, struct bkt_err *err)
 {
     const char *own = f->l->src->name, *slash = strrchr(own, '/');
     size_t      n        = slash ? (size_t)(slash - own) + 1 : 0;
-    bool        absolute = *name == '/' || vfd_takes(name);
+    bool absolute = *name == '/' || bkt_vfd_takes(name);
     int         rc       = absolute ? try_open(f, "", 0, name, err) : BKT_ENOENT;
-    if (rc == BKT_OK || vfd_takes(name))
+    if (rc == BKT_OK || bkt_vfd_takes(name))
         return rc;
     if (absolute)
         name = strrchr(name, '/') + 1;

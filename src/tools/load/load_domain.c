@@ -24,7 +24,7 @@ int load_map_read(const char *name, const struct bkt_settings *set, struct bkt_c
     BKT_CLEANUP(bkt_freep) char             *key  = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     BKT_NEED(err, uri);
-    BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
+    BKT_PASS(bkt_vfd_open_store(uri, set, &st, &key, err));
     uint64_t size = 0;
     BKT_TRY(err, bkt_store_head(st, key, &size, err), "%s", name);
     if (size) /* by a range, since the size of objects that others wrote is limited */

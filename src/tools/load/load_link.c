@@ -75,9 +75,9 @@ int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *e
 {
     struct load_job *l = load;
     const char  *from  = strncmp(l->src->name, "file:///", 8) == 0 ? l->src->name + 7 : l->src->name;
-    bool         local = !vfd_takes(from);
+    bool local = !bkt_vfd_takes(from);
     const char  *slash = strrchr(from, '/');
-    BKT_FAIL_IF(err, vfd_takes(name) || (*name == '/' && !local), BKT_EACCES,
+    BKT_FAIL_IF(err, bkt_vfd_takes(name) || (*name == '/' && !local), BKT_EACCES,
                 "%s isn't opened for what %s refers to", name, from);
     if (*name == '/')
         return open_as(l, name, out, err);

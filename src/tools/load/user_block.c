@@ -32,7 +32,7 @@ static int read_remote(const char *name, const struct bkt_settings *set, struct 
     BKT_CLEANUP(bkt_store_closep) struct bkt_store *st = NULL;
     BKT_CLEANUP(bkt_freep) char *uri = source_uri(name), *key = NULL;
     BKT_NEED(err, uri);
-    BKT_PASS(vfd_open_store(uri, set, &st, &key, err));
+    BKT_PASS(bkt_vfd_open_store(uri, set, &st, &key, err));
     BKT_TRY(err, bkt_store_get(st, key, 0, out->size, &out->bytes, err), "%s: its user block can't be read",
             name);
     return BKT_OK;
@@ -42,7 +42,7 @@ static int read_remote(const char *name, const struct bkt_settings *set, struct 
 static int read_file(const char *name, const struct bkt_settings *set, struct user_block *out,
                      struct bkt_err *err)
 {
-    BKT_PASS(vfd_takes(name) ? read_remote(name, set, out, err) : read_local(name, out, err));
+    BKT_PASS(bkt_vfd_takes(name) ? read_remote(name, set, out, err) : read_local(name, out, err));
     bkt_buf_cut(&out->bytes, bkt_userblock_used(out->bytes.ptr, out->bytes.len));
     return BKT_OK;
 }

@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "samples/records.h"
 #include "samples/repository.h"
-#include "tools/samples/selection.h"
+#include "tools/samples/sample_choice.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/filters.h"
 #include "vol/core/hid.h"

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/bytes.h"
+#include "base/num.h"
 #include "tools/samples/npy.h"
 #include "tools/samples/sample.h"
-#include "tools/samples/selection.h"
+#include "tools/samples/sample_choice.h"
 #include "tools/show/show.h"
 #include "tools/source/hdf5_glue.h"
 

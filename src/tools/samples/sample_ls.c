@@ -97,7 +97,7 @@ static int list_folder(struct sample_tool *s, struct finder *f, const char *data
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     struct bkt_store *st = NULL;
     BKT_NEED(err, uri && bkt_buf_addf(&name, "%s/%s/0%d/x", uri, data, f->format) >= 0);
-    int rc = vfd_open_store(bkt_buf_str(&name), &s->t->set, &st, &key, err);
+    int rc = bkt_vfd_open_store(bkt_buf_str(&name), &s->t->set, &st, &key, err);
     if (rc == BKT_ENOENT) /* no such folder */
         return BKT_OK;
     if (rc < 0)

@@ -8,7 +8,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/samples/npy.h"
 #include "tools/samples/sample.h"
-#include "tools/samples/selection.h"
+#include "tools/samples/sample_choice.h"
 #include "tools/source/hdf5_glue.h"
 
 struct put {

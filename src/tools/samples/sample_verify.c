@@ -5,7 +5,7 @@
 
 #include "tools/cli/progress.h"
 #include "tools/samples/sample.h"
-#include "tools/samples/selection.h"
+#include "tools/samples/sample_choice.h"
 #include "tools/show/show.h"
 
 struct verify {

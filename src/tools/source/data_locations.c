@@ -71,8 +71,8 @@ static int external_name(const struct source *src, const char *name, char **out,
     if (prefix && (!*prefix || strcmp(prefix, ".") == 0))
         prefix = NULL;
     const char *folder_end = strrchr(src->name, '/');
-    bool remote = vfd_takes(src->name); /* a bucket has no current folder: beside the file */
-    if (*name != '/' && !vfd_takes(name) && (prefix || remote)) {
+    bool remote = bkt_vfd_takes(src->name); /* a bucket has no current folder: beside the file */
+    if (*name != '/' && !bkt_vfd_takes(name) && (prefix || remote)) {
         if (!prefix || strncmp(prefix, origin, strlen(origin)) == 0) {
             rc     = folder_end ? bkt_buf_add(&full, src->name, (size_t)(folder_end - src->name))
                                 : bkt_buf_add_str(&full, ".");
@@ -93,7 +93,7 @@ static int external_segment(const struct source *src, const char *name, uint64_t
     BKT_PASS_MEM(err, bkt_strs_take(&s->names, etag));
     BKT_PASS(external_name(src, name, &uri, err));
     BKT_PASS_MEM(err, bkt_strs_take(&s->names, uri));
-    int rc = vfd_stat(uri, src->set, &size, etag, BKT_ETAG_MAX, err);
+    int rc = bkt_vfd_stat(uri, src->set, &size, etag, BKT_ETAG_MAX, err);
     if (rc == BKT_ENOENT) { /* a reader of the data will get the error */
         bkt_err_clear(err);
         s->missing = uri;

@@ -222,7 +222,7 @@ struct slot {
     uint64_t       block;
     unsigned char *bytes;
 };
-struct run {
+struct download_run {
     const struct download *d;
     struct part_file      *p;
     struct slot            slots[DOWNLOAD_SLOTS];
@@ -232,7 +232,7 @@ struct run {
     atomic_bool            stop;
 };
 
-static bool take_block(struct run *r, uint64_t *block)
+static bool take_block(struct download_run *r, uint64_t *block)
 {
     while (r->next < r->p->n_blocks && r->p->marks[r->next])
         r->next++;
@@ -241,7 +241,7 @@ static bool take_block(struct run *r, uint64_t *block)
 }
 
 /* Start the next request in an idle slot, unless all have begun. */
-static int start(struct run *r, struct slot *s, struct bkt_err *err)
+static int start(struct download_run *r, struct slot *s, struct bkt_err *err)
 {
     uint64_t i;
     if (!take_block(r, &i))
@@ -269,14 +269,14 @@ static int start(struct run *r, struct slot *s, struct bkt_err *err)
 /* ---- answers ---- */
 
 /* NULL: no slot has ended in LOOK_S. */
-static struct slot *wait_one(struct run *r)
+static struct slot *wait_one(struct download_run *r)
 {
     struct slot *s = (struct slot *)take_ended(&r->ended);
     r->busy -= s != NULL;
     return s;
 }
 
-static int keep(struct run *r, struct slot *s, struct bkt_err *err)
+static int keep(struct download_run *r, struct slot *s, struct bkt_err *err)
 {
     const struct bkt_req *q = &s->req;
     if (q->rc < 0)
@@ -289,7 +289,7 @@ static int keep(struct run *r, struct slot *s, struct bkt_err *err)
     return r->d->step(r->d->arg, q->n, err);
 }
 
-static int one_step(struct run *r, struct bkt_err *err)
+static int one_step(struct download_run *r, struct bkt_err *err)
 {
     struct slot *s = wait_one(r);
     if (!s)
@@ -300,7 +300,7 @@ static int one_step(struct run *r, struct bkt_err *err)
 }
 
 /* End the requests that are under way after a failure.  Blocks that arrived are kept. */
-static void end_all(struct run *r)
+static void end_all(struct download_run *r)
 {
     atomic_store(&r->stop, true);
     bkt_store_cancelled();
@@ -328,7 +328,7 @@ int download_put_first(const struct download *d, struct part_file *p, struct bkt
 
 int download_run(const struct download *d, struct part_file *p, struct bkt_err *err)
 {
-    struct run *r = calloc(1, sizeof *r);
+    struct download_run *r = calloc(1, sizeof *r);
     BKT_NEED(err, r);
     r->d = d;
     r->p = p;

@@ -64,7 +64,7 @@ BKT_NODISCARD int download_put_first(const struct download *d, struct part_file 
  * @return BKT_OK: all blocks are complete; BKT_EPRECOND: the file was replaced during the download; … */
 BKT_NODISCARD int download_run(const struct download *d, struct part_file *p, struct bkt_err *err);
 
-/** As bkt_store_run(), but @p check is called now and then.  If it returns a failure, the requests are
+/** As bkt_store_perform(), but @p check is called now and then.  If it returns a failure, the requests are
  * cancelled, and that failure is returned.
  * @param reqs  at most DOWNLOAD_SLOTS; bkt_req_fini(), whatever is returned */
 BKT_NODISCARD int download_requests(struct bkt_store *st, struct bkt_req *reqs, size_t n,

@@ -15,7 +15,7 @@
 
 char *source_uri(const char *name)
 {
-    if (vfd_takes(name))
+    if (bkt_vfd_takes(name))
         return strdup(strncmp(name, "hsds+", 5) == 0 ? name + 5 : name);
     BKT_CLEANUP(bkt_freep) char *real = realpath(name, NULL);
     BKT_CLEANUP(bkt_freep) char *cwd  = !real && *name != '/' ? getcwd(NULL, 0) : NULL;
@@ -36,15 +36,15 @@ static int add_part(struct source *s, const char *name, uint64_t start, uint64_t
     *p = (struct source_part){.uri = source_uri(name), .start = start, .size = size};
     BKT_NEED(err, p->uri);
     s->n_parts++;
-    return vfd_stat(p->uri, s->set, &p->file_size, p->etag, sizeof p->etag, err);
+    return bkt_vfd_stat(p->uri, s->set, &p->file_size, p->etag, sizeof p->etag, err);
 }
 
 static bool exists(const char *name, const struct bkt_settings *set)
 {
     uint64_t size;
     char     etag[96];
-    return vfd_takes(name) ? vfd_stat(name, set, &size, etag, sizeof etag, NULL) == BKT_OK
-                           : access(name, F_OK) == 0;
+    return bkt_vfd_takes(name) ? bkt_vfd_stat(name, set, &size, etag, sizeof etag, NULL) == BKT_OK
+                               : access(name, F_OK) == 0;
 }
 
 /* ---- opening ---- */
@@ -54,8 +54,8 @@ static int member_list(const char *name, const struct bkt_settings *set, hid_t *
     *out = h5_native_list();
     if (*out < 0)
         return h5_fail(err, "making an access list");
-    if (vfd_takes(name) && strncmp(name, "file:", 5) != 0)
-        return vfd_set(*out, name, set, err);
+    if (bkt_vfd_takes(name) && strncmp(name, "file:", 5) != 0)
+        return bkt_vfd_set(*out, name, set, err);
     return H5Pset_fapl_sec2(*out) < 0 ? h5_fail(err, "making an access list") : BKT_OK;
 }
 
@@ -319,7 +319,7 @@ static int add_request(struct source *s, uint64_t addr, uint64_t size, unsigned 
                 (unsigned long long)addr);
     struct source_part *p = &s->parts[found - s->parts];
     if (!p->store)
-        BKT_PASS(vfd_open_store(p->uri, s->set, &p->store, &p->key, err));
+        BKT_PASS(bkt_vfd_open_store(p->uri, s->set, &p->store, &p->key, err));
     *taken = bkt_min_u64(size, p->size - (addr - p->start));
     *store = p->store;
     *req   = (struct bkt_req){.op = BKT_GET, .key = p->key, .off = addr - p->start, .len = *taken, .dst = to,
@@ -335,7 +335,7 @@ static int run_runs(struct bkt_req *reqs, struct bkt_store **stores, size_t n, s
         size_t m = 1;
         while (i + m < n && stores[i + m] == stores[i])
             m++;
-        rc = bkt_store_run(stores[i], reqs + i, m, err);
+        rc = bkt_store_perform(stores[i], reqs + i, m, err);
         i += m;
     }
     return rc;

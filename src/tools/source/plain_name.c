@@ -133,14 +133,14 @@ void plain_file_fini(struct plain_file *p)
 static void from_store(const struct plain_file *p, struct plain_facts *out)
 {
     struct bkt_version v;
-    struct vfd_file   *f    = vfd_behind(p->file);
+    struct bkt_vfd_file *f = bkt_vfd_behind(p->file);
     const char        *path = local_path(p);
     struct stat        sb;
     hsize_t            size = 0;
     if (H5Fget_filesize(p->file, &size) >= 0)
         out->size = size;
     if (f) {
-        struct vfd_facts facts = vfd_facts(f);
+        struct bkt_vfd_facts facts = bkt_vfd_facts(f);
         out->size              = facts.size;
         if (bkt_version_get(facts.version, &v)) {
             out->modified = v.mtime;

@@ -282,7 +282,7 @@ static int compare_batch(struct compare *c)
     int rc = BKT_OK;
     for (size_t i = 0; i < c->n; i++)
         c->req[i] = (struct bkt_req){.op = BKT_GET, .key = bkt_buf_str(&c->key[i]), .len = BKT_WHOLE};
-    (void)bkt_store_run(bkt_domain_store(c->v->d), c->req, c->n, NULL);
+    (void)bkt_store_perform(bkt_domain_store(c->v->d), c->req, c->n, NULL);
     for (size_t i = 0; i < c->n; i++) {
         const struct bkt_req *r = &c->req[i];
         /* deleted meanwhile, which does no harm; a damaged object was reported when it was reached */

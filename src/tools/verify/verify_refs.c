@@ -21,7 +21,7 @@ static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, st
     if (!(f = bkt_map_make(&v->files, uri, strlen(uri), sizeof *f)))
         return NULL;
     struct bkt_req req = {.op = BKT_HEAD, .key = key};
-    f->rc              = bkt_store_run(st, &req, 1, NULL);
+    f->rc = bkt_store_perform(st, &req, 1, NULL);
     f->size            = req.size;
     memcpy(f->etag, req.etag, sizeof f->etag);
     bkt_stamp(req.size, req.mtime, f->stamp);

@@ -171,7 +171,8 @@ static bool same_as_hdf5(const struct bkt_recast_step *s, struct number from, hi
         turn_round(&t->in);
     memcpy(t->theirs, t->in.v, t->in.n * s->from_size);
     bkt_recast_step(s, t->in.v, s->from_size, t->ours, s->to_size, t->in.n);
-    return PASS_ON(NULL, H5Tconvert(file, mem, t->in.n, t->theirs, NULL, H5P_DEFAULT), "H5Tconvert") >= 0 &&
+    return BKT_PASS_H5(NULL, H5Tconvert(file, mem, t->in.n, t->theirs, NULL, H5P_DEFAULT), "H5Tconvert") >=
+               0 &&
            memcmp(t->ours, t->theirs, t->in.n * s->to_size) == 0;
 }
 
@@ -244,15 +245,15 @@ static H5T_conv_t find_path(const struct bkt_value_tree *c, hid_t file, hid_t me
 {
     H5T_cdata_t *cdata = NULL;
     H5T_conv_t fn = NULL;
-    (void)PASS_ON(NULL, (fn = H5Tfind(c->store ? mem : file, c->store ? file : mem, &cdata)) ? 0 : -1,
-                  "H5Tfind");
+    (void)BKT_PASS_H5(NULL, (fn = H5Tfind(c->store ? mem : file, c->store ? file : mem, &cdata)) ? 0 : -1,
+                      "H5Tfind");
     return fn;
 }
 
 static int field_index(hid_t compound, const char *name)
 {
     int i = -1;
-    (void)PASS_ON(NULL, i = H5Tget_member_index(compound, name), "H5Tget_member_index");
+    (void)BKT_PASS_H5(NULL, i = H5Tget_member_index(compound, name), "H5Tget_member_index");
     return i;
 }
 

@@ -181,5 +181,5 @@ int bkt_filters_named(hid_t dcpl, const struct bkt_dset *d, hid_t *out, struct b
     if (m.unusable || !m.differs)
         return BKT_OK;
     BKT_PASS(fill_room(&m.bytes, err));
-    return PASS_ON(err, *out = list_of(&m.bytes), "naming the filters of a creation property list");
+    return BKT_PASS_H5(err, *out = list_of(&m.bytes), "naming the filters of a creation property list");
 }

@@ -51,9 +51,10 @@ static int encode(hid_t id, struct bkt_object *o, struct bkt_err *err)
     BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};
     size_t n = 0;
     bool   found;
-    BKT_PASS(PASS_ON(err, H5Pencode2(id, NULL, &n, H5P_DEFAULT), "encoding a creation property list"));
+    BKT_PASS(BKT_PASS_H5(err, H5Pencode2(id, NULL, &n, H5P_DEFAULT), "encoding a creation property list"));
     BKT_PASS_MEM(err, bkt_buf_resize(&o->cpl, n));
-    BKT_PASS(PASS_ON(err, H5Pencode2(id, o->cpl.ptr, &n, H5P_DEFAULT), "encoding a creation property list"));
+    BKT_PASS(
+        BKT_PASS_H5(err, H5Pencode2(id, o->cpl.ptr, &n, H5P_DEFAULT), "encoding a creation property list"));
     o->cpl.ptr[1] = (unsigned char)class_of(o, id);
     BKT_TRY(err, bkt_h5plist_of(o, &l, &found, err), "a creation property list that can't be stored");
     return BKT_OK;
@@ -181,8 +182,8 @@ static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_
     (void)held; /* until the function ends */
     /* With a name: a dataset without a name is deleted when it is closed, and HDF5 1.14 can't delete it if
      * the list has shared messages in it. */
-    BKT_PASS(PASS_ON(err, dset = H5Dcreate2(file, "dataset", type, space, H5P_DEFAULT, list, H5P_DEFAULT),
-                     "HDF5 refuses to create such a dataset"));
+    BKT_PASS(BKT_PASS_H5(err, dset = H5Dcreate2(file, "dataset", type, space, H5P_DEFAULT, list, H5P_DEFAULT),
+                         "HDF5 refuses to create such a dataset"));
     *out = H5Dget_create_plist(dset);
     if (*out < 0 || put_back(*out, &f) < 0 || (kept && bkt_filters_put_back(*out, dcpl) < 0))
         return failed(err);
@@ -251,7 +252,7 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
     BKT_CLEANUP(bkt_freep) void *mem          = calloc(1, H5Tget_size(file_type));
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
     BKT_NEED(err, mem && scalar >= 0);
-    BKT_PASS(PASS_ON(err, H5Pget_fill_value(id, file_type, mem), "asking for the fill value"));
+    BKT_PASS(BKT_PASS_H5(err, H5Pget_fill_value(id, file_type, mem), "asking for the fill value"));
     int rc =
         bkt_convert_store(in_file, d->type, file_type, file_type, mem, 1, NULL, H5P_DEFAULT, &d->fill, err);
     if (has_pointers(d->type, file_type))

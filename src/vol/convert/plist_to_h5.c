@@ -157,7 +157,7 @@ static int add_mapping(hid_t id, const struct bkt_h5mapping *m, struct bkt_err *
     BKT_PASS(bkt_rebuild_space(&m->source, &source, err));
     BKT_PASS(bkt_rebuild_space(&m->target, &target, err));
     BKT_PASS(fit_whole_source(target, &source, err));
-    return PASS_ON(err, H5Pset_virtual(id, target, m->file, m->dset, source), "making a stored mapping");
+    return BKT_PASS_H5(err, H5Pset_virtual(id, target, m->file, m->dset, source), "making a stored mapping");
 }
 
 static int set_stored_layout(hid_t id, const struct bkt_h5plist *l, struct bkt_err *err)

@@ -156,8 +156,8 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     H5O_token_t   token;
     BKT_CLEANUP(bkt_hid_closep) hid_t obj = H5I_INVALID_HID;
     struct bkt_err why = {.n = 0};
-    int rc = PASS_ON(&why, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
-                     "following a reference that is to be stored");
+    int rc = BKT_PASS_H5(&why, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
+                         "following a reference that is to be stored");
     if (rc < 0 && bkt_vobj_ref_id(ref, in_file, id) == BKT_OK) /* deleted; as in HDF5, references to it
                                                                     can still be moved */
         return BKT_OK;
@@ -204,9 +204,9 @@ static int region_coords(hid_t space, struct bkt_regref *r, struct bkt_err *err)
 static int encode_region(hid_t space, struct bkt_regref *r, struct bkt_err *err)
 {
     size_t n = 0;
-    BKT_PASS(PASS_ON(err, H5Sencode2(space, NULL, &n, H5P_DEFAULT), "encoding a selection"));
+    BKT_PASS(BKT_PASS_H5(err, H5Sencode2(space, NULL, &n, H5P_DEFAULT), "encoding a selection"));
     BKT_PASS_MEM(err, bkt_buf_resize(&r->space, n));
-    return PASS_ON(err, H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT), "encoding a selection");
+    return BKT_PASS_H5(err, H5Sencode2(space, r->space.ptr, &n, H5P_DEFAULT), "encoding a selection");
 }
 
 /* If the number of blocks grows with the dataset, they can't be listed. */

@@ -186,10 +186,10 @@ static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct 
     unsigned long fileno;
     H5O_token_t   token;
     BKT_PASS(bkt_vobj_root_id(in_file, &loc, err));
-    BKT_PASS(PASS_ON(err, obj = H5Rdereference2(loc, H5P_DEFAULT, H5R_DATASET_REGION, handle),
-                     "following a region reference"));
-    BKT_PASS(PASS_ON(err, space = H5Rget_region(loc, H5R_DATASET_REGION, handle),
-                     "opening the region of a reference"));
+    BKT_PASS(BKT_PASS_H5(err, obj = H5Rdereference2(loc, H5P_DEFAULT, H5R_DATASET_REGION, handle),
+                         "following a region reference"));
+    BKT_PASS(BKT_PASS_H5(err, space = H5Rget_region(loc, H5R_DATASET_REGION, handle),
+                         "opening the region of a reference"));
     BKT_PASS(bkt_vobj_identify(obj, &fileno, &token, err));
     BKT_FAIL_IF(err, !bkt_token_id(in_file->file->dom, &token, &r->dset), BKT_EINVAL,
                 "a region reference leads to no dataset of the domain");

@@ -98,7 +98,7 @@ int bkt_rebuild_space(const struct bkt_h5space *s, hid_t *out, struct bkt_err *e
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t id = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_space(&s->extent, &id, err));
-    BKT_PASS(PASS_ON(err, select_it(id, s), "making a stored selection"));
+    BKT_PASS(BKT_PASS_H5(err, select_it(id, s), "making a stored selection"));
     return bkt_hid_give(&id, out);
 }
 

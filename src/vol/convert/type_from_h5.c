@@ -357,7 +357,7 @@ static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err)
                                                                 as committed */
     BKT_NEED_H5(err, plain >= 0 && H5Tencode(plain, NULL, &n) >= 0, "encoding a datatype");
     BKT_PASS_MEM(err, bkt_buf_resize(&t->encoded, n));
-    BKT_PASS(PASS_ON(err, H5Tencode(plain, t->encoded.ptr, &n), "encoding a datatype"));
+    BKT_PASS(BKT_PASS_H5(err, H5Tencode(plain, t->encoded.ptr, &n), "encoding a datatype"));
     BKT_TRY(err, check_encoded(t, err), "a datatype that can't be stored");
     return BKT_OK;
 }

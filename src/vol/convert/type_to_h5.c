@@ -419,9 +419,9 @@ static int stored_type(const struct bkt_vobj *o, const struct bkt_type **out, st
 static int keep_encoded(struct bkt_buf *b, hid_t type, struct bkt_err *err)
 {
     size_t n = 0;
-    BKT_PASS(PASS_ON(err, H5Tencode(type, NULL, &n), "encoding a datatype"));
+    BKT_PASS(BKT_PASS_H5(err, H5Tencode(type, NULL, &n), "encoding a datatype"));
     BKT_PASS_MEM(err, bkt_buf_resize(b, n));
-    int rc = PASS_ON(err, H5Tencode(type, b->ptr, &n), "encoding a datatype");
+    int rc = BKT_PASS_H5(err, H5Tencode(type, b->ptr, &n), "encoding a datatype");
     if (rc < 0)
         bkt_buf_clear(b);
     return rc;
@@ -436,7 +436,7 @@ int bkt_convert_keep_type(struct bkt_vobj *o, hid_t type, struct bkt_err *err)
         return BKT_OK;
     if (bkt_convert_is_var(type))
         return keep_encoded(&o->encoded_type, type, err);
-    return PASS_ON(err, o->file_type = H5VLget_file_type(o, H5VL_NATIVE, type), "H5VLget_file_type");
+    return BKT_PASS_H5(err, o->file_type = H5VLget_file_type(o, H5VL_NATIVE, type), "H5VLget_file_type");
 }
 
 /* HDF5 decodes only bytes that HDF5 itself has encoded in this process. */
@@ -445,9 +445,9 @@ int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
     const struct bkt_type *t;
     BKT_CLEANUP(bkt_hid_closep) hid_t made = H5I_INVALID_HID;
     if (o->file_type >= 0)
-        return PASS_ON(err, *out = bkt_hid_hold(o->file_type), "H5Iinc_ref");
+        return BKT_PASS_H5(err, *out = bkt_hid_hold(o->file_type), "H5Iinc_ref");
     if (o->encoded_type.len)
-        return PASS_ON(err, *out = H5Tdecode(o->encoded_type.ptr), "decoding a datatype");
+        return BKT_PASS_H5(err, *out = H5Tdecode(o->encoded_type.ptr), "decoding a datatype");
     BKT_PASS(stored_type(o, &t, err));
     BKT_PASS(bkt_convert_type(t, &made, err));
     BKT_PASS(bkt_convert_keep_type(o, made, err));

@@ -73,10 +73,10 @@ static bool move_chunks(const struct data *d)
             return false; /* move_elements() reports it */
         bkt_written_offset(&w, w.v[i].index, at);
         /* it fails with a filter that one side lacks, or an unsuitable index */
-        rc = PASS_ON(NULL, H5Dread_chunk(d->from, H5P_DEFAULT, at, &mask, buf.ptr), "H5Dread_chunk");
+        rc = BKT_PASS_H5(NULL, H5Dread_chunk(d->from, H5P_DEFAULT, at, &mask, buf.ptr), "H5Dread_chunk");
         if (rc == BKT_OK)
-            rc = PASS_ON(NULL, H5Dwrite_chunk(d->to, H5P_DEFAULT, mask, at, (size_t)w.v[i].size, buf.ptr),
-                         "H5Dwrite_chunk");
+            rc = BKT_PASS_H5(NULL, H5Dwrite_chunk(d->to, H5P_DEFAULT, mask, at, (size_t)w.v[i].size, buf.ptr),
+                             "H5Dwrite_chunk");
     }
     return rc == BKT_OK;
 }
@@ -136,8 +136,8 @@ static bool fills_agree(const struct data *d, const hsize_t *at)
     BKT_CLEANUP(bkt_hid_closep) hid_t one = H5Screate(H5S_SCALAR);
     if (!x || !y || a != b || one < 0 || H5Sselect_elements(d->space, H5S_SELECT_SET, 1, at) < 0)
         return false;
-    bool here = PASS_ON(NULL, H5Dread(d->from, d->v.in, one, d->space, H5P_DEFAULT, x), "H5Dread") >= 0;
-    bool there = PASS_ON(NULL, H5Dread(d->to, d->v.out, one, d->space, H5P_DEFAULT, y), "H5Dread") >= 0;
+    bool here = BKT_PASS_H5(NULL, H5Dread(d->from, d->v.in, one, d->space, H5P_DEFAULT, x), "H5Dread") >= 0;
+    bool there = BKT_PASS_H5(NULL, H5Dread(d->to, d->v.out, one, d->space, H5P_DEFAULT, y), "H5Dread") >= 0;
     if (!here && d->v.has_pointers) /* in a file open for reading only HDF5 has no place for the fill value */
         here = bkt_same_fill_of(d->from, d->v.in, x);
     bool same = here == there &&
@@ -270,7 +270,7 @@ static bool is_done(struct data *d, hid_t made)
     if (H5Pget_layout(made) == H5D_VIRTUAL ||
         (d->c->o->same_files && d->outside && bkt_copy_is_outside(d->to, d->dcpl)))
         return true;
-    if (PASS_ON(NULL, H5Dget_space_status(d->from, &d->status), "H5Dget_space_status") < 0)
+    if (BKT_PASS_H5(NULL, H5Dget_space_status(d->from, &d->status), "H5Dget_space_status") < 0)
         d->status = H5D_SPACE_STATUS_PART_ALLOCATED;
     return d->status == H5D_SPACE_STATUS_NOT_ALLOCATED && H5Pget_external_count(d->dcpl) == 0;
 }

@@ -67,9 +67,9 @@ static int among_suggested(struct bkt_copier *c, hid_t top, struct search *s)
     for (p = p ? p + sizeof name : end; p < end && *p && s->found < 0;
          p += strnlen(p, (size_t)(end - p)) + 1) {
         H5O_info2_t info; /* a missing path is ignored */
-        if (PASS_ON(NULL, H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT), "H5Oget_info") >=
-            0)
-            (void)PASS_ON(NULL, of_object(top, p, &info, s), "looking at a suggested datatype");
+        if (BKT_PASS_H5(NULL, H5Oget_info_by_name3(top, p, &info, H5O_INFO_BASIC, H5P_DEFAULT),
+                        "H5Oget_info") >= 0)
+            (void)BKT_PASS_H5(NULL, of_object(top, p, &info, s), "looking at a suggested datatype");
     }
     return BKT_OK;
 }

@@ -26,10 +26,10 @@ int bkt_h5err_capture_native(struct bkt_err *err, const char *what);
 
 /** Make a call of HDF5 on behalf of the program.  A failure is captured (h5err.h), and HDF5 doesn't print
  *  it: the program sees it once, when our callback has failed.  Returns a bkt code. */
-#define PASS_ON(err, call, what) PASS_ON_BY(bkt_h5err_capture, (err), (call), (what))
+#define BKT_PASS_H5(err, call, what) BKT_PASS_H5_BY(bkt_h5err_capture, (err), (call), (what))
 /** The same, by bkt_h5err_capture_native(). */
-#define PASS_NATIVE(err, call, what) PASS_ON_BY(bkt_h5err_capture_native, (err), (call), (what))
-#define PASS_ON_BY(capture, err, call, what)                                                                 \
+#define BKT_PASS_NATIVE(err, call, what) BKT_PASS_H5_BY(bkt_h5err_capture_native, (err), (call), (what))
+#define BKT_PASS_H5_BY(capture, err, call, what)                                                             \
     __extension__({                                                                                          \
         int pass_rc_ = BKT_OK;                                                                               \
         H5E_BEGIN_TRY                                                                                        \

@@ -27,7 +27,7 @@ int bkt_vobj_identify(hid_t obj, unsigned long *fileno, H5O_token_t *token, stru
 {
     H5O_info2_t info;
     identify_only = true;
-    int rc = PASS_ON(err, H5Oget_info3(obj, &info, H5O_INFO_BASIC), "asking for an object's token");
+    int rc = BKT_PASS_H5(err, H5Oget_info3(obj, &info, H5O_INFO_BASIC), "asking for an object's token");
     identify_only = false;
     BKT_PASS(rc);
     *fileno = info.fileno;
@@ -69,8 +69,8 @@ int bkt_vobj_ref_id(const H5R_ref_t *ref, struct bkt_vobj *in_file, struct bkt_i
 {
     struct asked a = {NULL, {{0}}};
     asked = &a;
-    (void)PASS_ON(NULL, H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, NULL, 0),
-                  "H5Rget_obj_name");
+    (void)BKT_PASS_H5(NULL, H5Rget_obj_name((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, NULL, 0),
+                      "H5Rget_obj_name");
     asked = NULL;
     return a.in && bkt_vobj_is_in_file_of(in_file, a.in) && bkt_token_id(in_file->file->dom, &a.token, out)
                ? BKT_OK
@@ -120,7 +120,7 @@ int bkt_vobj_ref_make(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t r
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID;
     BKT_PASS(bkt_vobj_root_id(in_file, &loc, err));
     lookup_answer = id;
-    int rc = PASS_ON(err, create(loc, region, attr, out), "making a reference");
+    int rc = BKT_PASS_H5(err, create(loc, region, attr, out), "making a reference");
     lookup_answer = NULL;
     return rc;
 }
@@ -131,7 +131,8 @@ int bkt_vobj_ref_make_old(struct bkt_vobj *in_file, const struct bkt_id *id, hid
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID;
     BKT_PASS(bkt_vobj_root_id(in_file, &loc, err));
     lookup_answer = id;
-    int rc = PASS_ON(err, H5Rcreate(out, loc, ".", H5R_DATASET_REGION, region), "making a region reference");
+    int rc =
+        BKT_PASS_H5(err, H5Rcreate(out, loc, ".", H5R_DATASET_REGION, region), "making a region reference");
     lookup_answer = NULL;
     return rc;
 }
@@ -157,8 +158,8 @@ int bkt_outside_ref(struct bkt_vobj *in_file, const struct bkt_regref *r, hid_t 
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t loc = H5I_INVALID_HID; /* the reference holds it */
     BKT_PASS(stand_in(in_file, r, &loc, err));
-    return PASS_ON(err, create(loc, region, r->kind == BKT_REGION_ATTR ? r->attr : NULL, out),
-                   "making a reference into another file");
+    return BKT_PASS_H5(err, create(loc, region, r->kind == BKT_REGION_ATTR ? r->attr : NULL, out),
+                       "making a reference into another file");
 }
 
 void bkt_outside_token(const struct bkt_vobj *o, H5O_token_t *out)
@@ -175,10 +176,10 @@ int bkt_outside_text(ssize_t (*ask)(const H5R_ref_t *ref, char *buf, size_t size
                      const char *what, char **out, struct bkt_err *err)
 {
     ssize_t n = 0;
-    BKT_PASS(PASS_ON(err, n = ask(ref, NULL, 0), what));
+    BKT_PASS(BKT_PASS_H5(err, n = ask(ref, NULL, 0), what));
     *out = calloc(1, (size_t)n + 1);
     BKT_NEED(err, *out);
-    return PASS_ON(err, ask(ref, *out, (size_t)n + 1), what);
+    return BKT_PASS_H5(err, ask(ref, *out, (size_t)n + 1), what);
 }
 
 ssize_t bkt_ref_object_name(const H5R_ref_t *ref, char *buf, size_t size)

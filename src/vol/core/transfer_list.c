@@ -14,7 +14,7 @@ bool bkt_xfer_is_collective(hid_t dxpl)
     H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
     if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
         return false;
-    return PASS_ON(NULL, H5Pget(dxpl, MODE, &mode), "H5Pget") == BKT_OK && mode == H5FD_MPIO_COLLECTIVE;
+    return BKT_PASS_H5(NULL, H5Pget(dxpl, MODE, &mode), "H5Pget") == BKT_OK && mode == H5FD_MPIO_COLLECTIVE;
 }
 
 int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err)
@@ -36,7 +36,7 @@ static bool has_mpi(hid_t dset)
     unsigned long can = 0;
     BKT_CLEANUP(bkt_hid_closep) hid_t file = H5Iget_file_id(dset), fapl = H5I_INVALID_HID;
     /* HDF5 can't make the list of every parallel driver */
-    (void)PASS_ON(NULL, fapl = file < 0 ? file : H5Fget_access_plist(file), "H5Fget_access_plist");
+    (void)BKT_PASS_H5(NULL, fapl = file < 0 ? file : H5Fget_access_plist(file), "H5Fget_access_plist");
     hid_t driver = fapl < 0 ? fapl : H5Pget_driver(fapl);
     return driver >= 0 && H5FDdriver_query(driver, &can) >= 0 && can & H5FD_FEAT_HAS_MPI;
 }

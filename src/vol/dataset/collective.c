@@ -18,7 +18,7 @@
  * alike in all processes. */
 struct lists {
     struct bkt_comm *c;
-    struct bkt_buf parts; /* struct bkt_chunk_part of all processes */
+    struct bkt_buf parts; /* struct bkt_chunk_share of all processes */
     struct process {
         size_t at, end; /* in `parts`: cursor, and behind the last one */
         uint64_t elems; /* in the chunk that the cursors have passed; 0: none */
@@ -63,7 +63,7 @@ static int lists_gather(struct lists *l, int rc, const struct bkt_buf *mine, str
 {
     BKT_PASS(bkt_comm_gather(l->c, rc, mine, l->n, &l->parts, err));
     for (unsigned r = 0; r < l->c->size; r++)
-        l->n[r] /= sizeof(struct bkt_chunk_part);
+        l->n[r] /= sizeof(struct bkt_chunk_share);
     lists_rewind(l);
     return BKT_OK;
 }
@@ -71,7 +71,7 @@ static int lists_gather(struct lists *l, int rc, const struct bkt_buf *mine, str
 /* The next chunk; `elems` has what each process needs of it.  UINT64_MAX: no process has another. */
 static uint64_t lists_next(struct lists *l)
 {
-    const struct bkt_chunk_part *all = (const void *)l->parts.ptr;
+    const struct bkt_chunk_share *all = (const void *)l->parts.ptr;
     uint64_t chunk = UINT64_MAX;
     for (const struct process *p = l->p; p < l->p + l->c->size; p++)
         if (p->at < p->end)
@@ -234,7 +234,7 @@ int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct 
     bool have = lists_init(&h.all, c);
     /* every process gets all lists */
     if (bytes)
-        h.most = (size_t)bkt_min_u64(room / bytes, HAND_MAX / sizeof(struct bkt_chunk_part) / c->size);
+        h.most = (size_t)bkt_min_u64(room / bytes, HAND_MAX / sizeof(struct bkt_chunk_share) / c->size);
     if (file && h.most && bkt_chunks_needed(io, file, h.most, &mine, NULL) < 0)
         bkt_buf_clear(&mine); /* the read reports it */
     int rc = bkt_comm_agree(c, have ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err);
@@ -250,7 +250,7 @@ int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct 
 struct together {
     struct lists all; /* of this round */
     struct bkt_dsetio *io;
-    struct bkt_wpieces *mine;
+    struct bkt_collective_plan *mine;
     uint64_t at; /* the first of my chunks that isn't sent yet */
     uint64_t elem_bytes, chunk_bytes, budget;
     size_t round;             /* number of my chunks in this round */
@@ -259,18 +259,18 @@ struct together {
 
 static uint64_t next_chunk(const struct together *t)
 {
-    struct bkt_chunk_part p;
-    return t->mine && bkt_wpieces_at(t->mine, t->at, &p) ? p.chunk : UINT64_MAX;
+    struct bkt_chunk_share p;
+    return t->mine && bkt_collective_plan_at(t->mine, t->at, &p) ? p.chunk : UINT64_MAX;
 }
 
 /* The end of a round that begins at chunk @p from, as far as this process's memory goes: it takes a chunk at
  * least. */
 static uint64_t my_end(const struct together *t, uint64_t from)
 {
-    struct bkt_chunk_part p;
+    struct bkt_chunk_share p;
     uint64_t bytes = 0, most = (uint64_t)t->all.c->size * bkt_max_u64(1, t->budget / t->chunk_bytes);
     uint64_t end = from > UINT64_MAX - most ? UINT64_MAX : from + most;
-    for (uint64_t i = t->at; t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end; i++) {
+    for (uint64_t i = t->at; t->mine && bkt_collective_plan_at(t->mine, i, &p) && p.chunk < end; i++) {
         bytes += p.elems * t->elem_bytes;
         bytes += t->all.c->size * sizeof p; /* all processes get the share */
         if (i > t->at && bytes > t->budget)
@@ -294,11 +294,11 @@ static int agree_round(const struct together *t, uint64_t *from, uint64_t *end, 
 static int gather_shares(struct together *t, uint64_t end, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf mine = {0};
-    struct bkt_chunk_part p;
+    struct bkt_chunk_share p;
     int rc = BKT_OK;
     t->round = 0;
-    for (uint64_t i = t->at; rc == BKT_OK && t->mine && bkt_wpieces_at(t->mine, i, &p) && p.chunk < end;
-         i++, t->round++)
+    for (uint64_t i = t->at;
+         rc == BKT_OK && t->mine && bkt_collective_plan_at(t->mine, i, &p) && p.chunk < end; i++, t->round++)
         rc = bkt_buf_add(&mine, &p, sizeof p);
     rc = rc < 0 ? BKT_ERR(err, rc, "out of memory") : BKT_OK;
     return lists_gather(&t->all, rc, &mine, err);
@@ -330,9 +330,9 @@ static unsigned *owners_of_mine(struct together *t)
 {
     unsigned *mine = calloc(t->round + 1, sizeof *mine), owner = 0;
     uint64_t chunk;
-    struct bkt_chunk_part p;
+    struct bkt_chunk_share p;
     for (size_t k = 0; mine && next_owner(&t->all, t->chunk_bytes, &chunk, &owner);)
-        if (t->mine && k < t->round && bkt_wpieces_at(t->mine, t->at + k, &p) && p.chunk == chunk)
+        if (t->mine && k < t->round && bkt_collective_plan_at(t->mine, t->at + k, &p) && p.chunk == chunk)
             mine[k++] = owner;
     return mine;
 }
@@ -346,7 +346,7 @@ static int make_pieces(struct together *t, const unsigned *owner, struct bkt_err
         size_t was = t->send.len;
         for (size_t k = 0; k < t->round; k++)
             if (owner[k] == r)
-                BKT_PASS(bkt_wpieces_add(t->mine, t->at + k, &t->send, err));
+                BKT_PASS(bkt_collective_plan_add(t->mine, t->at + k, &t->send, err));
         t->all.sent_n[r] = t->send.len - was;
     }
     return BKT_OK;
@@ -360,7 +360,7 @@ static int take_pieces(const struct together *t, struct bkt_err *err)
     BKT_NEED(err, msgs);
     for (unsigned r = 0; r < l->c->size; at += l->got_n[r++])
         msgs[r] = (struct bkt_slice){t->got.len ? t->got.ptr + at : (const unsigned char *)"", l->got_n[r]};
-    return bkt_wpieces_put(t->io, msgs, l->c->size, err);
+    return bkt_collective_plan_put(t->io, msgs, l->c->size, err);
 }
 
 /* @p rc: gets this process's failure, after which it goes on with the others, without elements */
@@ -420,13 +420,13 @@ int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct
         t.chunk_bytes = UINT64_MAX;
     t.budget = bkt_min_u64(ROUND_MAX, bkt_settings_in_flight(io->set) / 2);
     bool have = lists_init(&t.all, c);
-    int rc = have ? bkt_wpieces_new(w, &t.mine, &why) : BKT_ERR(&why, BKT_ENOMEM, "out of memory");
+    int rc = have ? bkt_collective_plan_new(w, &t.mine, &why) : BKT_ERR(&why, BKT_ENOMEM, "out of memory");
     rc = bkt_comm_agree(c, rc, &why);
     if (rc < 0 || !have)
         rc = bkt_err_copy(err, rc < 0 ? rc : BKT_ENOMEM, &why);
     else /* an owner's failure must reach those who would wait for it in the next part */
         rc = bkt_comm_agree(c, write_rounds(&t, err), err);
-    bkt_wpieces_free(t.mine);
+    bkt_collective_plan_free(t.mine);
     lists_fini(&t.all);
     bkt_buf_fini(&t.send);
     bkt_buf_fini(&t.got);

@@ -72,9 +72,9 @@ static int list_chunks(const struct bkt_object *o, const char *file, const char 
     BKT_CLEANUP(bkt_hid_closep) hid_t h5 = H5I_INVALID_HID, dset = H5I_INVALID_HID;
     if (fapl < 0 || H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0) /* the default may be the connector itself */
         return bkt_h5err_capture(err, "making a file access list");
-    BKT_PASS(vfd_set(fapl, file, set, err));
-    BKT_PASS(PASS_ON(err, h5 = H5Fopen(file, H5F_ACC_RDONLY, fapl), file));
-    BKT_PASS(PASS_ON(err, dset = H5Dopen2(h5, path, H5P_DEFAULT), path));
+    BKT_PASS(bkt_vfd_set(fapl, file, set, err));
+    BKT_PASS(BKT_PASS_H5(err, h5 = H5Fopen(file, H5F_ACC_RDONLY, fapl), file));
+    BKT_PASS(BKT_PASS_H5(err, dset = H5Dopen2(h5, path, H5P_DEFAULT), path));
     BKT_PASS(check_shape(dset, o, path, err));
     return bkt_file_chunks_found(dset, SIZE_MAX, v, n, err);
 }
@@ -224,7 +224,7 @@ static int has_no_fill(struct bkt_vobj *o, bool *out, struct bkt_err *err)
         d->layout.cls != BKT_D_CHUNKED || bkt_is_external(o))
         return BKT_OK;
     BKT_PASS(bkt_convert_dcpl(o, &dcpl, err));
-    BKT_PASS(PASS_ON(err, H5Pfill_value_defined(dcpl, &kind), "asking for the fill value"));
+    BKT_PASS(BKT_PASS_H5(err, H5Pfill_value_defined(dcpl, &kind), "asking for the fill value"));
     *out = kind == H5D_FILL_VALUE_UNDEFINED;
     return BKT_OK;
 }

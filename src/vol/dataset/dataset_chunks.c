@@ -444,7 +444,7 @@ static int vlen_buf_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t
     block = mem;
     BKT_PASS(bkt_dataset_read(
         &(struct bkt_io){1, false, &o, &q->type_id, &block, &q->space_id, counting, &buf, NULL}, err));
-    BKT_PASS(PASS_ON(err, H5Treclaim(q->type_id, mem, H5P_DEFAULT, buf), "freeing variable-length data"));
+    BKT_PASS(BKT_PASS_H5(err, H5Treclaim(q->type_id, mem, H5P_DEFAULT, buf), "freeing variable-length data"));
     *q->size = sum;
     return BKT_OK;
 }

@@ -201,8 +201,8 @@ static int twin(struct bkt_vobj *o, const struct raws *r, hid_t *file, hid_t *ds
     BKT_PASS(bkt_convert_space(&o->obj->dset.space, &space, err));
     *file = bkt_native_in_memory(4096);
     BKT_NEED_H5(err, *file >= 0, "making a file in memory");
-    return PASS_ON(err, *dset = H5Dcreate2(*file, "raw", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT),
-                   "opening external files");
+    return BKT_PASS_H5(err, *dset = H5Dcreate2(*file, "raw", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT),
+                       "opening external files");
 }
 
 /* HDF5 doesn't report which file failed. */
@@ -220,10 +220,10 @@ static int transfer_local(const struct raws *r, const struct bkt_io *io, struct 
     BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID, dset = H5I_INVALID_HID, dxpl = H5I_INVALID_HID;
     BKT_PASS(twin(io->dsets[0], r, &file, &dset, err));
     BKT_PASS(bkt_xfer_alone(io->dxpl, &dxpl, err));
-    int rc =
-        io->write
-            ? PASS_ON(err, H5Dwrite(dset, type, mem, in_file, dxpl, io->bufs[0]), "writing external files")
-            : PASS_ON(err, H5Dread(dset, type, mem, in_file, dxpl, io->bufs[0]), "reading external files");
+    int rc = io->write ? BKT_PASS_H5(err, H5Dwrite(dset, type, mem, in_file, dxpl, io->bufs[0]),
+                                     "writing external files")
+                       : BKT_PASS_H5(err, H5Dread(dset, type, mem, in_file, dxpl, io->bufs[0]),
+                                     "reading external files");
     return blame(r, io->write, rc, err);
 }
 
@@ -311,7 +311,7 @@ static int ask_store(struct at *a, size_t n, struct bkt_err *err)
     for (size_t i = 0; i < n; i++)
         if (a[i].ask && a[i].st == st)
             reqs[m++] = a[i].req;
-    (void)bkt_store_run(a->st, reqs, m, NULL);
+    (void)bkt_store_perform(a->st, reqs, m, NULL);
     for (size_t i = 0, k = 0; i < n && k < m; i++)
         if (a[i].ask && a[i].st == st) {
             a[i].req = reqs[k++];

@@ -244,7 +244,7 @@ bool bkt_dsel_has_transform(hid_t dxpl)
     ssize_t n = 0;
     if (dxpl == H5P_DEFAULT || dxpl == H5P_DATASET_XFER_DEFAULT)
         return false;
-    (void)PASS_ON(NULL, n = H5Pget_data_transform(dxpl, NULL, 0), "H5Pget_data_transform");
+    (void)BKT_PASS_H5(NULL, n = H5Pget_data_transform(dxpl, NULL, 0), "H5Pget_data_transform");
     return n > 0;
 }
 

@@ -185,8 +185,8 @@ static int source_extent(const struct bkt_view *v, const struct bkt_mapping *m, 
     BKT_PASS(v->open(v, m->file, m->dset, &dset, err));
     if (dset < 0)
         return BKT_OK;
-    BKT_PASS(
-        PASS_ON(err, space = H5Dget_space(dset), "asking the source of a virtual dataset for its extent"));
+    BKT_PASS(BKT_PASS_H5(err, space = H5Dget_space(dset),
+                         "asking the source of a virtual dataset for its extent"));
     BKT_FAIL_IF(err,
                 H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
                     H5Sget_simple_extent_dims(space, dims, NULL) < 0,
@@ -367,7 +367,7 @@ static int visit_printf(const struct bkt_view *v, const struct bkt_mapping *m, c
         BKT_CLEANUP(bkt_hid_closep) hid_t block = bkt_slab_block(&m->v, i);
         BKT_NEED(err, file && name);
         BKT_NEED_H5(err, block >= 0, "selecting a block of a virtual dataset");
-        BKT_PASS(how->source(v, how, &(struct bkt_part){block, m->srcspace, file, name}, err));
+        BKT_PASS(how->source(v, how, &(struct bkt_source_selection){block, m->srcspace, file, name}, err));
     }
     return BKT_OK;
 }
@@ -385,13 +385,13 @@ static int visit_endless(const struct bkt_view *v, const struct bkt_mapping *m, 
     BKT_CLEANUP(bkt_hid_closep) hid_t vspace = bkt_slab_select(&m->v, n);
     BKT_CLEANUP(bkt_hid_closep) hid_t src    = bkt_slab_select(&m->src, n);
     BKT_NEED_H5(err, vspace >= 0 && src >= 0, "selecting a part of a virtual dataset");
-    return how->source(v, how, &(struct bkt_part){vspace, src, m->file, m->dset}, err);
+    return how->source(v, how, &(struct bkt_source_selection){vspace, src, m->file, m->dset}, err);
 }
 
 int bkt_view_visit(const struct bkt_view *v, const struct bkt_visit *how, hid_t space, struct bkt_err *err)
 {
     hsize_t dims[H5S_MAX_RANK] = {0};
-    BKT_PASS(PASS_ON(err, H5Sget_simple_extent_dims(space, dims, NULL), "asking for the extent"));
+    BKT_PASS(BKT_PASS_H5(err, H5Sget_simple_extent_dims(space, dims, NULL), "asking for the extent"));
     for (size_t i = 0; i < v->n; i++) {
         const struct bkt_mapping *m = &v->maps[i];
         if (m->printf_names)
@@ -399,7 +399,8 @@ int bkt_view_visit(const struct bkt_view *v, const struct bkt_visit *how, hid_t 
         else if (m->v.unlimited)
             BKT_PASS(visit_endless(v, m, how, dims[m->v.dim], err));
         else
-            BKT_PASS(how->source(v, how, &(struct bkt_part){m->vspace, m->srcspace, m->file, m->dset}, err));
+            BKT_PASS(how->source(
+                v, how, &(struct bkt_source_selection){m->vspace, m->srcspace, m->file, m->dset}, err));
     }
     return BKT_OK;
 }
@@ -413,8 +414,8 @@ struct each {
 };
 
 /* An object of ours gets no id here: outside of HDF5's calls it can't have one. */
-static int is_there(const struct bkt_view *v, const struct bkt_part *p, hid_t type, bool *there, bool *blank,
-                    struct bkt_err *err)
+static int is_there(const struct bkt_view *v, const struct bkt_source_selection *p, hid_t type, bool *there,
+                    bool *blank, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t            dset   = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *root   = NULL, *o = NULL;
@@ -431,8 +432,8 @@ static int is_there(const struct bkt_view *v, const struct bkt_part *p, hid_t ty
     return rc == BKT_ENOENT ? BKT_OK : rc;
 }
 
-static int if_there(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
-                    struct bkt_err *err)
+static int if_there(const struct bkt_view *v, const struct bkt_visit *how,
+                    const struct bkt_source_selection *p, struct bkt_err *err)
 {
     const struct each *e = how->arg;
     struct bkt_err     why = {.n = 0};

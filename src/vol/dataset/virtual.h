@@ -104,13 +104,13 @@ struct bkt_view {
     void *arg; /* of these */
 };
 /** A source, and the matching selections in the virtual dataset and in the source. */
-struct bkt_part {
+struct bkt_source_selection {
     hid_t outer, inner;
     const char *file, *name;
 };
 /** The action for each source. */
 struct bkt_visit {
-    int (*source)(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
+    int (*source)(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_source_selection *p,
                   struct bkt_err *err);
     void *arg;
 };

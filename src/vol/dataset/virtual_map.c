@@ -182,7 +182,8 @@ static int load_one(hid_t dcpl, size_t i, struct bkt_mapping *m, struct bkt_err 
 int bkt_mappings_load(hid_t dcpl, struct bkt_mapping **out, size_t *n, struct bkt_err *err)
 {
     size_t count = 0;
-    BKT_PASS(PASS_ON(err, H5Pget_virtual_count(dcpl, &count), "counting the mappings of a virtual dataset"));
+    BKT_PASS(
+        BKT_PASS_H5(err, H5Pget_virtual_count(dcpl, &count), "counting the mappings of a virtual dataset"));
     struct bkt_mapping *m = calloc(count + 1, sizeof *m);
     BKT_NEED(err, m);
     for (size_t i = 0; i < count; i++) {

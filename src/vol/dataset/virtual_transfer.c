@@ -186,7 +186,7 @@ static int grow(hid_t src, int rank, const hsize_t *dims, const hsize_t *last, h
         return BKT_OK;
     for (int d = 0; d < rank; d++)
         mapped[d] = dims[d] > mapped[d] ? dims[d] : mapped[d];
-    return PASS_ON(err, H5Sset_extent_simple(src, rank, mapped, NULL), "the extent of a source");
+    return BKT_PASS_H5(err, H5Sset_extent_simple(src, rank, mapped, NULL), "the extent of a source");
 }
 
 /* A source may have become smaller than its mapped part; the elements that it lacks keep the fill value.
@@ -233,7 +233,7 @@ struct transfer {
 /* Takes over the ids that are read later. */
 static int move_part(struct transfer *t, hid_t *dset, hid_t *mem, hid_t *src, struct bkt_err *err)
 {
-    if (!t->write && vfd_behind(*dset))
+    if (!t->write && bkt_vfd_behind(*dset))
         return sources_add(&t->later, dset, mem, src, err);
     BKT_PASS(sources_before(&t->later, *mem, err));
     herr_t rc = t->write ? H5Dwrite(*dset, t->mem_type, *mem, *src, t->dxpl, t->buf)
@@ -243,8 +243,8 @@ static int move_part(struct transfer *t, hid_t *dset, hid_t *mem, hid_t *src, st
 
 /* "All of the source" is stored without the source's extent, which only the source knows.  *all is the
  * source's dataspace then, if it fits.  *dset stays closed if the source is missing. */
-static int whole_source(const struct bkt_view *v, const struct bkt_part *p, hid_t *dset, hid_t *all,
-                        struct bkt_err *err)
+static int whole_source(const struct bkt_view *v, const struct bkt_source_selection *p, hid_t *dset,
+                        hid_t *all, struct bkt_err *err)
 {
     BKT_PASS(v->open(v, p->file, p->name, dset, err));
     if (*dset < 0)
@@ -263,7 +263,7 @@ static int whole_source(const struct bkt_view *v, const struct bkt_part *p, hid_
 }
 
 /* @p p: a part that the selection touches */
-static int transfer_source(const struct bkt_view *v, struct transfer *t, const struct bkt_part *p,
+static int transfer_source(const struct bkt_view *v, struct transfer *t, const struct bkt_source_selection *p,
                            struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t all = H5I_INVALID_HID, dset = H5I_INVALID_HID;
@@ -335,7 +335,7 @@ static int selections(const struct bkt_view *v, hid_t mem, hid_t file, hid_t *me
 /* Parts that a selection touches. */
 struct touched {
     hid_t file_space;
-    struct bkt_part *v; /* with ids and names of their own */
+    struct bkt_source_selection *v; /* with ids and names of their own */
     size_t n, cap;
     hssize_t n_elems; /* of the selection, in all parts */
 };
@@ -351,7 +351,7 @@ static void touched_fini(struct touched *t)
     free(t->v);
 }
 
-static int touch(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_part *p,
+static int touch(const struct bkt_view *v, const struct bkt_visit *how, const struct bkt_source_selection *p,
                  struct bkt_err *err)
 {
     struct touched *t = how->arg;
@@ -366,7 +366,7 @@ static int touch(const struct bkt_view *v, const struct bkt_visit *how, const st
     BKT_NEED(err, file && name && bkt_list_room(&t->v, t->n, &t->cap, sizeof *t->v) >= 0);
     (void)H5Iinc_ref(p->outer);
     (void)H5Iinc_ref(p->inner);
-    t->v[t->n++] = (struct bkt_part){p->outer, p->inner, file, name};
+    t->v[t->n++] = (struct bkt_source_selection){p->outer, p->inner, file, name};
     t->n_elems += n;
     file = name = NULL;
     return BKT_OK;

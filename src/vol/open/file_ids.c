@@ -64,7 +64,7 @@ int bkt_file_settle_degree(struct bkt_file *f, struct bkt_err *err)
         BKT_FAIL_IF(err, has != want, BKT_EINVAL, "%s is open already, with another file close degree",
                     f->name);
     }
-    return PASS_ON(err, H5Pset_fclose_degree(f->fapl, want), "H5Pset_fclose_degree");
+    return BKT_PASS_H5(err, H5Pset_fclose_degree(f->fapl, want), "H5Pset_fclose_degree");
 }
 
 /* H5Pset_fclose_degree is left to the connector.  Objects still open keep the file open (weak, the

@@ -24,7 +24,7 @@ static int set_libver_bounds(const struct bkt_file *f, const H5VL_native_file_se
     for (struct bkt_file *other = bkt_file_next(NULL); other; other = bkt_file_next(other))
         if (other->dom == f->dom)
             BKT_PASS(
-                PASS_ON(err, H5Pset_libver_bounds(other->fapl, a->low, a->high), "H5Fset_libver_bounds"));
+                BKT_PASS_H5(err, H5Pset_libver_bounds(other->fapl, a->low, a->high), "H5Fset_libver_bounds"));
     return BKT_OK;
 }
 
@@ -98,10 +98,10 @@ static int tuning_optional(const struct bkt_vobj *o, int op, H5VL_native_file_op
     hid_t fapl = o->file->fapl;
     switch (op) {
         case H5VL_NATIVE_FILE_GET_MDC_CONF:
-            return PASS_ON(err, H5Pget_mdc_config(fapl, a->get_mdc_config.config), "H5Fget_mdc_config");
+            return BKT_PASS_H5(err, H5Pget_mdc_config(fapl, a->get_mdc_config.config), "H5Fget_mdc_config");
         case H5VL_NATIVE_FILE_SET_MDC_CONFIG:
-            return PASS_ON(err, H5Pset_mdc_config(fapl, (void *)(uintptr_t)a->set_mdc_config.config),
-                           "H5Fset_mdc_config");
+            return BKT_PASS_H5(err, H5Pset_mdc_config(fapl, (void *)(uintptr_t)a->set_mdc_config.config),
+                               "H5Fset_mdc_config");
         case H5VL_NATIVE_FILE_GET_MDC_HR:
             *a->get_mdc_hit_rate.hit_rate = 0;
             return BKT_OK;

@@ -64,7 +64,7 @@ static int call_together(struct call *c, struct bkt_err *err)
 static bool reads_together(hid_t fapl)
 {
     int value = 0; /* H5P_coll_md_read_flag_t */
-    return PASS_ON(NULL, H5Pget(fapl, "collective_metadata_read", &value), "H5Pget") >= 0 && value > 0;
+    return BKT_PASS_H5(NULL, H5Pget(fapl, "collective_metadata_read", &value), "H5Pget") >= 0 && value > 0;
 }
 
 /* Memory of zeros that the processes of @p node have in common; NULL: the system has none.  It isn't a window
@@ -108,11 +108,11 @@ static struct bkt_node_reads *share_reads(struct bkt_comm *c)
 /* A plain file in a store.  If the program has it open already, it keeps its first group. */
 static void equip_plain(struct call *c)
 {
-    struct vfd_file *v = vfd_behind(c->out->native_id);
-    uint64_t can = v && !vfd_group(v);
+    struct bkt_vfd_file *v = bkt_vfd_behind(c->out->native_id);
+    uint64_t can = v && !bkt_vfd_group(v);
     if (bkt_comm_reduce(c->comm, BKT_COMM_MIN, &can, 1, NULL) < 0 || !can || !v)
         return;
-    vfd_set_group(v, c->comm, share_reads(c->comm));
+    bkt_vfd_set_group(v, c->comm, share_reads(c->comm));
     c->comm = NULL;
 }
 

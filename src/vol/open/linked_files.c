@@ -349,7 +349,7 @@ static bool is_gone(const struct bkt_ext *e)
 
 static int flush_plain(const struct bkt_ext *e, struct bkt_err *err)
 {
-    BKT_TRY(err, PASS_ON(err, H5Fflush(e->native, H5F_SCOPE_LOCAL), "H5Fflush"),
+    BKT_TRY(err, BKT_PASS_H5(err, H5Fflush(e->native, H5F_SCOPE_LOCAL), "H5Fflush"),
             "flushing plain HDF5 file %s", e->name);
     return BKT_OK;
 }

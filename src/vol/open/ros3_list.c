@@ -61,7 +61,7 @@ static int take_keys(hid_t fapl, const H5FD_ros3_fapl_t *list, struct bkt_settin
     char token[H5FD_ROS3_MAX_SECRET_TOK_LEN + 1] = "";
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf keys = {0};
     if (!H5Pget_fapl_ros3_token ||
-        PASS_ON(NULL, H5Pget_fapl_ros3_token(fapl, sizeof token, token), "H5Pget_fapl_ros3_token") < 0)
+        BKT_PASS_H5(NULL, H5Pget_fapl_ros3_token(fapl, sizeof token, token), "H5Pget_fapl_ros3_token") < 0)
         token[0] = 0; /* the list has no token */
     BKT_PASS_MEM(err, bkt_buf_addf(&keys, "%s\n%s\n%s", list->secret_id, list->secret_key, token));
     BKT_PASS(give(set, "anonymous", "no", err));
@@ -74,7 +74,7 @@ int bkt_ros3_take(hid_t fapl, const char *name, struct bkt_settings *set, struct
     H5FD_ros3_fapl_t list = {.version = H5FD_CURR_ROS3_FAPL_T_VERSION};
     if (fapl == H5P_DEFAULT || !H5Pget_fapl_ros3 || H5Pget_driver(fapl) != H5FD_ROS3)
         return BKT_OK;
-    BKT_PASS(PASS_ON(err, H5Pget_fapl_ros3(fapl, &list), "H5Pget_fapl_ros3"));
+    BKT_PASS(BKT_PASS_H5(err, H5Pget_fapl_ros3(fapl, &list), "H5Pget_fapl_ros3"));
     if (list.aws_region[0])
         BKT_PASS(give(set, "region", list.aws_region, err));
     if (!list.authenticate || !list.secret_id[0])

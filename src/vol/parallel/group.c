@@ -56,7 +56,7 @@ static bool names(hid_t fapl, struct driver *d)
     hid_t driver = H5I_INVALID_HID, wanted = fapl == H5P_DEFAULT ? H5I_INVALID_HID : id_of(d);
     if (wanted < 0)
         return false;
-    (void)PASS_ON(NULL, driver = H5Pget_driver(fapl), "H5Pget_driver");
+    (void)BKT_PASS_H5(NULL, driver = H5Pget_driver(fapl), "H5Pget_driver");
     return driver >= 0 && driver == wanted;
 }
 

@@ -202,8 +202,8 @@ int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err)
 {
     if (lapl == H5P_DEFAULT || lapl == H5P_LINK_ACCESS_DEFAULT)
         return BKT_OK;
-    int rc = PASS_ON(NULL, H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 ? H5Pget_nlinks(lapl, n_links) : -1,
-                     "H5Pget_nlinks");
+    int rc = BKT_PASS_H5(NULL, H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 ? H5Pget_nlinks(lapl, n_links) : -1,
+                         "H5Pget_nlinks");
     return rc < 0 ? BKT_ERR(err, BKT_EINVAL, "not an access property list") : BKT_OK;
 }
 

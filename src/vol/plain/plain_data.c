@@ -32,10 +32,10 @@ static int dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid
     hid_t list = H5Pcopy(dcpl); /* HDF5 keeps it with the dataset, so our mark is removed */
     if (list >= 0)
         bkt_filters_unmark(list);
-    int rc = PASS_NATIVE(err,
-                         id = name ? H5Dcreate2(at->native_id, name, t, space, lcpl, list, dapl)
-                                   : H5Dcreate_anon(at->native_id, t, space, list, dapl),
-                         "H5Dcreate");
+    int rc = BKT_PASS_NATIVE(err,
+                             id = name ? H5Dcreate2(at->native_id, name, t, space, lcpl, list, dapl)
+                                       : H5Dcreate_anon(at->native_id, t, space, list, dapl),
+                             "H5Dcreate");
     bkt_filters_release(held);
     (void)H5Idec_ref(t);
     return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
@@ -43,7 +43,7 @@ static int dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid
 
 static int get_dcpl(hid_t id, hid_t *out, struct bkt_err *err)
 {
-    BKT_PASS(PASS_NATIVE(err, *out = H5Dget_create_plist(id), "asking about a dataset of another file"));
+    BKT_PASS(BKT_PASS_NATIVE(err, *out = H5Dget_create_plist(id), "asking about a dataset of another file"));
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(id);
     bkt_filters_mark(*out, type);
     return BKT_OK;
@@ -56,14 +56,14 @@ static int dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct
     if (args->op_type == H5VL_DATASET_GET_DCPL)
         return get_dcpl(o->native_id, &args->args.get_dcpl.dcpl_id, err);
     if (args->op_type == H5VL_DATASET_GET_TYPE)
-        return PASS_NATIVE(err, args->args.get_type.type_id = H5Dget_type(o->native_id), what);
-    return PASS_NATIVE(err, H5VLdataset_get(H5VLobject(o->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL),
-                       what);
+        return BKT_PASS_NATIVE(err, args->args.get_type.type_id = H5Dget_type(o->native_id), what);
+    return BKT_PASS_NATIVE(
+        err, H5VLdataset_get(H5VLobject(o->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL), what);
 }
 
 static int dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Dset_extent(o->native_id, dims), "H5Dset_extent");
+    return BKT_PASS_NATIVE(err, H5Dset_extent(o->native_id, dims), "H5Dset_extent");
 }
 
 static int dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
@@ -86,11 +86,11 @@ static int type_commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t 
                        struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
-    BKT_PASS(PASS_NATIVE(err, id = H5Tcopy(type), "H5Tcopy"));
-    int rc = PASS_NATIVE(err,
-                         name ? H5Tcommit2(at->native_id, name, id, lcpl, tcpl, H5P_DEFAULT)
-                              : H5Tcommit_anon(at->native_id, id, tcpl, H5P_DEFAULT),
-                         "H5Tcommit");
+    BKT_PASS(BKT_PASS_NATIVE(err, id = H5Tcopy(type), "H5Tcopy"));
+    int rc = BKT_PASS_NATIVE(err,
+                             name ? H5Tcommit2(at->native_id, name, id, lcpl, tcpl, H5P_DEFAULT)
+                                  : H5Tcommit_anon(at->native_id, id, tcpl, H5P_DEFAULT),
+                             "H5Tcommit");
     if (rc == BKT_OK)
         return bkt_native_wrap(&id, out, err);
     (void)H5Tclose(id);
@@ -99,12 +99,12 @@ static int type_commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t 
 
 static int type_copy(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, *out = H5Tcopy(o->native_id), "copying a type");
+    return BKT_PASS_NATIVE(err, *out = H5Tcopy(o->native_id), "copying a type");
 }
 
 static int type_tcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, *out = H5Tget_create_plist(o->native_id), "H5Tget_create_plist");
+    return BKT_PASS_NATIVE(err, *out = H5Tget_create_plist(o->native_id), "H5Tget_create_plist");
 }
 
 /* ---- attributes ---- */
@@ -115,8 +115,8 @@ static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid
     hid_t t = plain_type(type);
     BKT_NEED_H5(err, t >= 0, "H5Tcopy");
     hid_t id = H5I_INVALID_HID;
-    int rc =
-        PASS_NATIVE(err, id = H5Acreate2(owner->native_id, name, t, space, acpl, H5P_DEFAULT), "H5Acreate");
+    int rc = BKT_PASS_NATIVE(err, id = H5Acreate2(owner->native_id, name, t, space, acpl, H5P_DEFAULT),
+                             "H5Acreate");
     (void)H5Idec_ref(t);
     return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
 }
@@ -124,36 +124,37 @@ static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid
 static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by_idx_t *idx,
                      struct bkt_vobj **out, struct bkt_err *err)
 {
-    return WRAP_NATIVE(err,
-                       idx ? H5Aopen_by_idx(owner->native_id, ".", idx->idx_type, idx->order, idx->n,
-                                            H5P_DEFAULT, H5P_DEFAULT)
-                           : H5Aopen(owner->native_id, name, H5P_DEFAULT),
-                       "opening an attribute in another file", out);
+    return BKT_WRAP_NATIVE(err,
+                           idx ? H5Aopen_by_idx(owner->native_id, ".", idx->idx_type, idx->order, idx->n,
+                                                H5P_DEFAULT, H5P_DEFAULT)
+                               : H5Aopen(owner->native_id, name, H5P_DEFAULT),
+                           "opening an attribute in another file", out);
 }
 
 static int attr_read(struct bkt_vobj *attr, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
 {
     (void)dxpl;
-    return PASS_NATIVE(err, H5Aread(attr->native_id, mem_type, buf), "reading an attribute of another file");
+    return BKT_PASS_NATIVE(err, H5Aread(attr->native_id, mem_type, buf),
+                           "reading an attribute of another file");
 }
 
 static int attr_write(struct bkt_vobj *attr, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
 {
     (void)dxpl;
-    return PASS_NATIVE(err, H5Awrite(attr->native_id, mem_type, buf), "H5Awrite");
+    return BKT_PASS_NATIVE(err, H5Awrite(attr->native_id, mem_type, buf), "H5Awrite");
 }
 
 static int attr_get(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
     static const char what[] = "asking about an attribute of another file";
     if (args->op_type == H5VL_ATTR_GET_TYPE)
-        return PASS_NATIVE(err, args->args.get_type.type_id = H5Aget_type(attr->native_id), what);
+        return BKT_PASS_NATIVE(err, args->args.get_type.type_id = H5Aget_type(attr->native_id), what);
     if (args->op_type == H5VL_ATTR_GET_INFO)
         args->args.get_info.loc_params.type = H5VL_OBJECT_BY_SELF;
     if (args->op_type == H5VL_ATTR_GET_NAME)
         args->args.get_name.loc_params.type = H5VL_OBJECT_BY_SELF;
-    return PASS_NATIVE(err, H5VLattr_get(H5VLobject(attr->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL),
-                       what);
+    return BKT_PASS_NATIVE(
+        err, H5VLattr_get(H5VLobject(attr->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL), what);
 }
 
 static herr_t call_program(hid_t obj, const char *name, const H5A_info_t *info, void *arg)
@@ -179,7 +180,7 @@ static int attr_specific(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args
                              .loc_data.loc_by_name = {".", H5P_LINK_ACCESS_DEFAULT}};
     if (args->op_type == H5VL_ATTR_ITER)
         return iterate(owner, &args->args.iterate, err);
-    return PASS_NATIVE(
+    return BKT_PASS_NATIVE(
         err, H5VLattr_specific(H5VLobject(owner->native_id), &loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
         "an attribute of another file");
 }

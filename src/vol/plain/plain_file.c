@@ -35,7 +35,7 @@ hid_t bkt_native_fapl(hid_t like)
 static bool is_hdf5(const char *path, hid_t fapl)
 {
     htri_t yes = 0;
-    return PASS_ON(NULL, yes = H5Fis_accessible(path, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
+    return BKT_PASS_H5(NULL, yes = H5Fis_accessible(path, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
 }
 
 /* The image is opened in place of any file of that name; HDF5 doesn't read the name's files then. */
@@ -78,7 +78,7 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
     BKT_NEED_H5(err, fapl >= 0, "H5Pset_vol");
     if (!said && !has_image(like) && !is_hdf5(path, fapl))
         return BKT_ENOENT;
-    return PASS_ON(err, *out = H5Fopen(path, flags, fapl), "opening a plain HDF5 file");
+    return BKT_PASS_H5(err, *out = H5Fopen(path, flags, fapl), "opening a plain HDF5 file");
 }
 
 /* Whether the file is not meant to be stored under its name: it is in memory only, or its driver comes
@@ -119,7 +119,7 @@ int bkt_native_create(const char *name, unsigned flags, hid_t fcpl, hid_t like, 
         (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, high);
     /* a connector gets more flags than H5Fcreate() accepts */
     flags &= H5F_ACC_TRUNC | H5F_ACC_EXCL;
-    return PASS_ON(err, *out = H5Fcreate(path, flags, fcpl, fapl), "creating a plain HDF5 file");
+    return BKT_PASS_H5(err, *out = H5Fcreate(path, flags, fcpl, fapl), "creating a plain HDF5 file");
 }
 
 int bkt_native_delete(const char *name, struct bkt_err *err)
@@ -128,7 +128,7 @@ int bkt_native_delete(const char *name, struct bkt_err *err)
     const char *path = plain_path(name, &said);
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = bkt_native_fapl(H5I_INVALID_HID);
     BKT_NEED_H5(err, fapl >= 0, "H5Pset_vol");
-    return PASS_ON(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
+    return BKT_PASS_H5(err, H5Fdelete(path, fapl), "deleting a plain HDF5 file");
 }
 
 int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err)
@@ -152,7 +152,7 @@ static hid_t shown_for(struct bkt_vobj *o)
 {
     struct bkt_vobj *same = NULL;
     hid_t held = bkt_hid_hold(o->native_id), shown = H5I_INVALID_HID;
-    if (held < 0 || !vfd_behind(o->native_id))
+    if (held < 0 || !bkt_vfd_behind(o->native_id))
         return held;
     return bkt_native_wrap(&held, &same, NULL) == BKT_OK && bkt_vobj_register(same, &shown, NULL) == BKT_OK
                ? shown
@@ -215,7 +215,7 @@ int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct 
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t links = H5I_INVALID_HID;
     if (lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
-        BKT_PASS(PASS_ON(err, links = link_list(lapl), "copying a link access list"));
-    return PASS_NATIVE(err, *out = H5Oopen(loc, path, links < 0 ? H5P_DEFAULT : links),
-                       "opening an object of a plain HDF5 file");
+        BKT_PASS(BKT_PASS_H5(err, links = link_list(lapl), "copying a link access list"));
+    return BKT_PASS_NATIVE(err, *out = H5Oopen(loc, path, links < 0 ? H5P_DEFAULT : links),
+                           "opening an object of a plain HDF5 file");
 }

@@ -49,11 +49,11 @@ herr_t bkt_native_walk_end(struct bkt_native_walk *w, herr_t rc, const char *wha
 
 /** Wrap an id; takes it over (*id becomes invalid). */
 BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_err *err);
-/** Wrap the id that HDF5's @p call returns; if the call fails, like PASS_NATIVE(). */
-#define WRAP_NATIVE(err, call, what, out)                                                                    \
+/** Wrap the id that HDF5's @p call returns; if the call fails, like BKT_PASS_NATIVE(). */
+#define BKT_WRAP_NATIVE(err, call, what, out)                                                                \
     __extension__({                                                                                          \
         hid_t new_id_ = H5I_INVALID_HID;                                                                     \
-        int made_ = PASS_NATIVE(err, new_id_ = (call), what);                                                \
+        int made_ = BKT_PASS_NATIVE(err, new_id_ = (call), what);                                            \
         made_ < 0 ? made_ : bkt_native_wrap(&new_id_, out, err);                                             \
     })
 BKT_NODISCARD int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err);

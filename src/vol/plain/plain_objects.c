@@ -25,16 +25,16 @@ static int open_by_name(struct bkt_vobj *o, const char *path, hid_t lapl, struct
 static int open_by_idx(struct bkt_vobj *group, const H5VL_loc_by_idx_t *at, struct bkt_vobj **out,
                        struct bkt_err *err)
 {
-    return WRAP_NATIVE(err,
-                       H5Oopen_by_idx(group->native_id, ".", at->idx_type, at->order, at->n, H5P_DEFAULT),
-                       "opening an object of a plain HDF5 file by index", out);
+    return BKT_WRAP_NATIVE(err,
+                           H5Oopen_by_idx(group->native_id, ".", at->idx_type, at->order, at->n, H5P_DEFAULT),
+                           "opening an object of a plain HDF5 file by index", out);
 }
 
 static int open_by_token(struct bkt_vobj *o, const H5O_token_t *token, struct bkt_vobj **out,
                          struct bkt_err *err)
 {
-    return WRAP_NATIVE(err, H5Oopen_by_token(o->native_id, *token),
-                       "opening an object of a plain HDF5 file by token", out);
+    return BKT_WRAP_NATIVE(err, H5Oopen_by_token(o->native_id, *token),
+                           "opening an object of a plain HDF5 file by token", out);
 }
 
 static int open_self(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
@@ -62,7 +62,7 @@ static int get_name(const struct bkt_vobj *o, const H5VL_file_get_name_args_t *a
 {
     ssize_t n = o->called ? (ssize_t)strlen(o->called) : 0;
     if (!o->called)
-        BKT_PASS(PASS_NATIVE(err, n = H5Fget_name(o->native_id, a->buf, a->buf_size), "H5Fget_name"));
+        BKT_PASS(BKT_PASS_NATIVE(err, n = H5Fget_name(o->native_id, a->buf, a->buf_size), "H5Fget_name"));
     else if (a->buf && a->buf_size)
         (void)snprintf(a->buf, a->buf_size, "%s", o->called);
     *a->file_name_len = (size_t)n;
@@ -74,26 +74,27 @@ static int file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_e
     if (args->op_type == H5VL_FILE_GET_NAME)
         return get_name(o, &args->args.get_name, err);
     if (args->op_type != H5VL_FILE_GET_CONT_INFO)
-        return PASS_NATIVE(err, H5VLfile_get(H5VLobject(o->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL),
-                           "asking about a plain HDF5 file");
+        return BKT_PASS_NATIVE(err,
+                               H5VLfile_get(H5VLobject(o->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+                               "asking about a plain HDF5 file");
     *args->args.get_cont_info.info = (H5VL_file_cont_info_t){H5VL_CONTAINER_INFO_VERSION, 0, 8, 0};
     return BKT_OK;
 }
 
 static int file_flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Fflush(o->native_id, scope), "H5Fflush");
+    return BKT_PASS_NATIVE(err, H5Fflush(o->native_id, scope), "H5Fflush");
 }
 
 static int file_reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
 {
-    return WRAP_NATIVE(err, H5Freopen(o->native_id), "H5Freopen", out);
+    return BKT_WRAP_NATIVE(err, H5Freopen(o->native_id), "H5Freopen", out);
 }
 
 static int file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5VLfile_optional(H5VLobject(o->native_id), H5VL_NATIVE, args, dxpl, NULL),
-                       "a call on a plain HDF5 file");
+    return BKT_PASS_NATIVE(err, H5VLfile_optional(H5VLobject(o->native_id), H5VL_NATIVE, args, dxpl, NULL),
+                           "a call on a plain HDF5 file");
 }
 
 /* ---- groups ---- */
@@ -101,23 +102,23 @@ static int file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t d
 static int group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t gcpl, hid_t gapl,
                         struct bkt_vobj **out, struct bkt_err *err)
 {
-    return WRAP_NATIVE(err,
-                       name ? H5Gcreate2(at->native_id, name, lcpl, gcpl, gapl)
-                            : H5Gcreate_anon(at->native_id, gcpl, gapl),
-                       "H5Gcreate", out);
+    return BKT_WRAP_NATIVE(err,
+                           name ? H5Gcreate2(at->native_id, name, lcpl, gcpl, gapl)
+                                : H5Gcreate_anon(at->native_id, gcpl, gapl),
+                           "H5Gcreate", out);
 }
 
 /* HDF5 wants a group; the file stands for its root group. */
 static int group_gcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t group = H5I_INVALID_HID;
-    BKT_PASS(PASS_NATIVE(err, group = H5Gopen2(o->native_id, ".", H5P_DEFAULT), "H5Gopen"));
-    return PASS_NATIVE(err, *out = H5Gget_create_plist(group), "H5Gget_create_plist");
+    BKT_PASS(BKT_PASS_NATIVE(err, group = H5Gopen2(o->native_id, ".", H5P_DEFAULT), "H5Gopen"));
+    return BKT_PASS_NATIVE(err, *out = H5Gget_create_plist(group), "H5Gget_create_plist");
 }
 
 static int group_info(struct bkt_vobj *o, H5G_info_t *out, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Gget_info(o->native_id, out), "H5Gget_info");
+    return BKT_PASS_NATIVE(err, H5Gget_info(o->native_id, out), "H5Gget_info");
 }
 
 /* ---- links ---- */
@@ -139,7 +140,8 @@ static int link_check(struct bkt_link_place *p, const char *removing, struct bkt
     H5L_info2_t info;
     if (removing)
         return BKT_OK;
-    return PASS_NATIVE(err, H5Lget_info2(p->group->native_id, name_of(p), &info, H5P_DEFAULT), "H5Lget_info");
+    return BKT_PASS_NATIVE(err, H5Lget_info2(p->group->native_id, name_of(p), &info, H5P_DEFAULT),
+                           "H5Lget_info");
 }
 
 static int link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct bkt_err *err)
@@ -152,15 +154,15 @@ static int link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct
         loc.loc_data.loc_by_idx.name = ".";
     } else
         loc.loc_data.loc_by_name = (H5VL_loc_by_name_t){p->name, H5P_LINK_ACCESS_DEFAULT};
-    return PASS_NATIVE(err, H5VLlink_get(H5VLobject(g), &loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
-                       "asking about a link of a plain HDF5 file");
+    return BKT_PASS_NATIVE(err, H5VLlink_get(H5VLobject(g), &loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+                           "asking about a link of a plain HDF5 file");
 }
 
 static int link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *err)
 {
     htri_t r = 1;
     if (*p->name)
-        BKT_PASS(PASS_NATIVE(err, r = H5Lexists(p->group->native_id, p->name, H5P_DEFAULT), "H5Lexists"));
+        BKT_PASS(BKT_PASS_NATIVE(err, r = H5Lexists(p->group->native_id, p->name, H5P_DEFAULT), "H5Lexists"));
     *exists = r > 0;
     return BKT_OK;
 }
@@ -169,24 +171,24 @@ static int link_remove(struct bkt_link_place *p, const struct bkt_new_link *to, 
 {
     const H5VL_loc_by_idx_t *at = p->idx;
     if (at && !to)
-        return PASS_NATIVE(
+        return BKT_PASS_NATIVE(
             err, H5Ldelete_by_idx(p->group->native_id, ".", at->idx_type, at->order, at->n, H5P_DEFAULT),
             "H5Ldelete_by_idx");
-    return PASS_NATIVE(err, H5Ldelete(p->group->native_id, name_of(p), H5P_DEFAULT), "H5Ldelete");
+    return BKT_PASS_NATIVE(err, H5Ldelete(p->group->native_id, name_of(p), H5P_DEFAULT), "H5Ldelete");
 }
 
 static int link_read(struct bkt_link_place *p, struct bkt_link *l, struct bkt_err *err)
 {
     H5L_info2_t info;
-    BKT_PASS(
-        PASS_NATIVE(err, H5Lget_info2(p->group->native_id, name_of(p), &info, H5P_DEFAULT), "H5Lget_info"));
+    BKT_PASS(BKT_PASS_NATIVE(err, H5Lget_info2(p->group->native_id, name_of(p), &info, H5P_DEFAULT),
+                             "H5Lget_info"));
     l->cls = BKT_L_HARD;
     if (info.type == H5L_TYPE_HARD)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) char *value = calloc(1, info.u.val_size + 1);
     BKT_NEED(err, value);
-    BKT_PASS(PASS_NATIVE(err, H5Lget_val(p->group->native_id, p->name, value, info.u.val_size, H5P_DEFAULT),
-                         "H5Lget_val"));
+    BKT_PASS(BKT_PASS_NATIVE(
+        err, H5Lget_val(p->group->native_id, p->name, value, info.u.val_size, H5P_DEFAULT), "H5Lget_val"));
     return info.type == H5L_TYPE_SOFT ? bkt_link_soft(l, value, err)
                                       : bkt_link_user(l, (int)info.type, value, info.u.val_size, err);
 }
@@ -196,22 +198,22 @@ static int link_put(struct bkt_new_link *to, struct bkt_link *l, hid_t lcpl, str
 {
     const char *path = l->path ? l->path : "", *file = l->file ? l->file : "";
     hid_t g = to->group->native_id;
-    int rc = l->cls == BKT_L_SOFT
-                 ? PASS_NATIVE(err, H5Lcreate_soft(path, g, to->name, lcpl, H5P_DEFAULT), "H5Lcreate_soft")
+    int rc = l->cls == BKT_L_SOFT ? BKT_PASS_NATIVE(err, H5Lcreate_soft(path, g, to->name, lcpl, H5P_DEFAULT),
+                                                    "H5Lcreate_soft")
              : l->cls == BKT_L_EXTERNAL
-                 ? PASS_NATIVE(err, H5Lcreate_external(file, path, g, to->name, lcpl, H5P_DEFAULT),
-                               "H5Lcreate_external")
-                 : PASS_NATIVE(err,
-                               H5Lcreate_ud(g, to->name, (H5L_type_t)l->ud_type, l->ud.ptr, l->ud.len, lcpl,
-                                            H5P_DEFAULT),
-                               "H5Lcreate_ud");
+                 ? BKT_PASS_NATIVE(err, H5Lcreate_external(file, path, g, to->name, lcpl, H5P_DEFAULT),
+                                   "H5Lcreate_external")
+                 : BKT_PASS_NATIVE(err,
+                                   H5Lcreate_ud(g, to->name, (H5L_type_t)l->ud_type, l->ud.ptr, l->ud.len,
+                                                lcpl, H5P_DEFAULT),
+                                   "H5Lcreate_ud");
     bkt_link_fini(l);
     return rc;
 }
 
 static int link_copy(struct bkt_link_place *p, struct bkt_new_link *to, hid_t lcpl, struct bkt_err *err)
 {
-    return PASS_NATIVE(
+    return BKT_PASS_NATIVE(
         err, H5Lcopy(p->group->native_id, name_of(p), to->group->native_id, to->name, lcpl, H5P_DEFAULT),
         "H5Lcopy");
 }
@@ -233,13 +235,13 @@ static int link_create(struct bkt_new_link *s, H5VL_link_create_args_t *args, hi
     hid_t g = s->group->native_id;
     switch (args->op_type) {
     case H5VL_LINK_CREATE_SOFT:
-        return PASS_NATIVE(err, H5Lcreate_soft(args->args.soft.target, g, s->name, lcpl, H5P_DEFAULT),
-                           "H5Lcreate_soft");
+        return BKT_PASS_NATIVE(err, H5Lcreate_soft(args->args.soft.target, g, s->name, lcpl, H5P_DEFAULT),
+                               "H5Lcreate_soft");
     case H5VL_LINK_CREATE_UD:
-        return PASS_NATIVE(err,
-                           H5Lcreate_ud(g, s->name, args->args.ud.type, args->args.ud.buf,
-                                        args->args.ud.buf_size, lcpl, H5P_DEFAULT),
-                           "H5Lcreate_ud");
+        return BKT_PASS_NATIVE(err,
+                               H5Lcreate_ud(g, s->name, args->args.ud.type, args->args.ud.buf,
+                                            args->args.ud.buf_size, lcpl, H5P_DEFAULT),
+                               "H5Lcreate_ud");
     case H5VL_LINK_CREATE_HARD:
     default:
         BKT_FAIL(err, BKT_EUNSUP, "creating a link of kind %d", (int)args->op_type);
@@ -248,15 +250,16 @@ static int link_create(struct bkt_new_link *s, H5VL_link_create_args_t *args, hi
 
 static int link_hard(struct bkt_new_link *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Olink(target->native_id, s->group->native_id, s->name, lcpl, H5P_DEFAULT),
-                       "H5Olink");
+    return BKT_PASS_NATIVE(err, H5Olink(target->native_id, s->group->native_id, s->name, lcpl, H5P_DEFAULT),
+                           "H5Olink");
 }
 
 static int link_stat(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *err)
 {
     if (!*p->name)
         return 0;
-    BKT_PASS(PASS_NATIVE(err, H5Gget_objinfo(p->group->native_id, p->name, false, out), "H5Gget_objinfo"));
+    BKT_PASS(
+        BKT_PASS_NATIVE(err, H5Gget_objinfo(p->group->native_id, p->name, false, out), "H5Gget_objinfo"));
     return 1;
 }
 
@@ -302,7 +305,7 @@ static int object_file(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err
     *out = o;
     if (o->called)
         return BKT_OK;
-    BKT_PASS(PASS_NATIVE(err, file = H5Iget_file_id(o->native_id), "H5Iget_file_id"));
+    BKT_PASS(BKT_PASS_NATIVE(err, file = H5Iget_file_id(o->native_id), "H5Iget_file_id"));
     BKT_PASS(bkt_native_wrap(&file, &made, err));
     *out = made;
     (void)H5Iiterate(H5I_FILE, is_handle, out);
@@ -317,19 +320,19 @@ static int object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct b
     ssize_t n;
     switch (args->op_type) {
     case H5VL_OBJECT_GET_NAME:
-        BKT_PASS(PASS_NATIVE(
+        BKT_PASS(BKT_PASS_NATIVE(
             err, n = H5Iget_name(o->native_id, args->args.get_name.buf, args->args.get_name.buf_size),
             "H5Iget_name"));
         *args->args.get_name.name_len = (size_t)n;
         return BKT_OK;
     case H5VL_OBJECT_GET_TYPE:
-        BKT_PASS(PASS_NATIVE(err, H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC), "H5Oget_info"));
+        BKT_PASS(BKT_PASS_NATIVE(err, H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC), "H5Oget_info"));
         *args->args.get_type.obj_type = info.type;
         return BKT_OK;
     case H5VL_OBJECT_GET_INFO:
-        return PASS_NATIVE(err,
-                           H5Oget_info3(o->native_id, args->args.get_info.oinfo, args->args.get_info.fields),
-                           "H5Oget_info");
+        return BKT_PASS_NATIVE(
+            err, H5Oget_info3(o->native_id, args->args.get_info.oinfo, args->args.get_info.fields),
+            "H5Oget_info");
     case H5VL_OBJECT_GET_FILE:
     default:
         BKT_UNKNOWN_OP(err, "object get operation", args->op_type);
@@ -344,12 +347,12 @@ static int info_on_the_way(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5
 {
     const H5VL_loc_by_name_t *name = &loc->loc_data.loc_by_name;
     const H5VL_loc_by_idx_t *idx = &loc->loc_data.loc_by_idx;
-    return PASS_NATIVE(err,
-                       loc->type == H5VL_OBJECT_BY_NAME
-                           ? H5Oget_info_by_name3(at->native_id, name->name, out, fields, name->lapl_id)
-                           : H5Oget_info_by_idx3(at->native_id, idx->name, idx->idx_type, idx->order, idx->n,
-                                                 out, fields, idx->lapl_id),
-                       "asking about an object of a plain HDF5 file");
+    return BKT_PASS_NATIVE(err,
+                           loc->type == H5VL_OBJECT_BY_NAME
+                               ? H5Oget_info_by_name3(at->native_id, name->name, out, fields, name->lapl_id)
+                               : H5Oget_info_by_idx3(at->native_id, idx->name, idx->idx_type, idx->order,
+                                                     idx->n, out, fields, idx->lapl_id),
+                           "asking about an object of a plain HDF5 file");
 }
 
 static bool follows_links(const H5VL_loc_params_t *loc)
@@ -361,7 +364,7 @@ static int object_get_unopened(struct bkt_vobj *at, const H5VL_loc_params_t *loc
                                H5VL_object_get_args_t *args, struct bkt_err *err)
 {
     if (!follows_links(loc))
-        return PASS_NATIVE(
+        return BKT_PASS_NATIVE(
             err, H5VLobject_get(H5VLobject(at->native_id), loc, H5VL_NATIVE, args, H5P_DEFAULT, NULL),
             "asking about an object of a plain HDF5 file");
     if (args->op_type != H5VL_OBJECT_GET_INFO)
@@ -387,7 +390,7 @@ static int object_native_info_unopened(struct bkt_vobj *at, const H5VL_loc_param
     const H5VL_loc_by_idx_t *idx = &loc->loc_data.loc_by_idx;
     if (!follows_links(loc))
         return BKT_EUNSUP;
-    return PASS_NATIVE(
+    return BKT_PASS_NATIVE(
         err,
         loc->type == H5VL_OBJECT_BY_NAME
             ? H5Oget_native_info_by_name(at->native_id, name->name, a->ninfo, a->fields, name->lapl_id)
@@ -400,7 +403,7 @@ static int object_token(struct bkt_vobj *o, bool old, H5O_token_t *out, struct b
 {
     H5O_info2_t info;
     (void)old;
-    BKT_PASS(PASS_NATIVE(err, H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC), "H5Oget_info"));
+    BKT_PASS(BKT_PASS_NATIVE(err, H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC), "H5Oget_info"));
     *out = info.token;
     return BKT_OK;
 }
@@ -411,10 +414,10 @@ static int object_exists(struct bkt_link_place *p, hid_t lapl, unsigned depth, h
     htri_t r = 1;
     (void)lapl;
     if (depth)
-        BKT_PASS(PASS_NATIVE(err, r = H5Lexists(p->group->native_id, p->name, H5P_DEFAULT), "H5Lexists"));
+        BKT_PASS(BKT_PASS_NATIVE(err, r = H5Lexists(p->group->native_id, p->name, H5P_DEFAULT), "H5Lexists"));
     if (r > 0)
-        BKT_PASS(PASS_NATIVE(err, r = H5Oexists_by_name(p->group->native_id, p->name, H5P_DEFAULT),
-                             "H5Oexists_by_name"));
+        BKT_PASS(BKT_PASS_NATIVE(err, r = H5Oexists_by_name(p->group->native_id, p->name, H5P_DEFAULT),
+                                 "H5Oexists_by_name"));
     *exists = r > 0;
     return BKT_OK;
 }
@@ -438,71 +441,72 @@ static herr_t object_visit(struct bkt_vobj *o, const H5VL_object_visit_args_t *a
 static int object_flush(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
 {
     (void)id;
-    return PASS_NATIVE(err, H5Oflush(o->native_id), "H5Oflush");
+    return BKT_PASS_NATIVE(err, H5Oflush(o->native_id), "H5Oflush");
 }
 
 static int object_refresh(struct bkt_vobj *o, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Orefresh(o->native_id), "H5Orefresh");
+    return BKT_PASS_NATIVE(err, H5Orefresh(o->native_id), "H5Orefresh");
 }
 
 static int object_change_refs(struct bkt_vobj *o, int delta, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, delta < 0 ? H5Odecr_refcount(o->native_id) : H5Oincr_refcount(o->native_id),
-                       "changing a reference count");
+    return BKT_PASS_NATIVE(err, delta < 0 ? H5Odecr_refcount(o->native_id) : H5Oincr_refcount(o->native_id),
+                           "changing a reference count");
 }
 
 static int object_get_comment(struct bkt_vobj *o, H5VL_native_object_get_comment_t *a, struct bkt_err *err)
 {
     ssize_t n = 0;
-    BKT_PASS(PASS_NATIVE(err, n = H5Oget_comment(o->native_id, a->buf, a->buf_size), "H5Oget_comment"));
+    BKT_PASS(BKT_PASS_NATIVE(err, n = H5Oget_comment(o->native_id, a->buf, a->buf_size), "H5Oget_comment"));
     *a->comment_len = (size_t)n;
     return BKT_OK;
 }
 
 static int object_set_comment(struct bkt_vobj *o, const char *text, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Oset_comment(o->native_id, text), "H5Oset_comment");
+    return BKT_PASS_NATIVE(err, H5Oset_comment(o->native_id, text), "H5Oset_comment");
 }
 
 static int object_native_info(struct bkt_vobj *o, H5VL_native_object_get_native_info_t *a,
                               struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Oget_native_info(o->native_id, a->ninfo, a->fields), "H5Oget_native_info");
+    return BKT_PASS_NATIVE(err, H5Oget_native_info(o->native_id, a->ninfo, a->fields), "H5Oget_native_info");
 }
 
 static int object_hold_mdc(struct bkt_vobj *o, bool hold, struct bkt_err *err)
 {
-    return hold ? PASS_NATIVE(err, H5Odisable_mdc_flushes(o->native_id), "H5Odisable_mdc_flushes")
-                : PASS_NATIVE(err, H5Oenable_mdc_flushes(o->native_id), "H5Oenable_mdc_flushes");
+    return hold ? BKT_PASS_NATIVE(err, H5Odisable_mdc_flushes(o->native_id), "H5Odisable_mdc_flushes")
+                : BKT_PASS_NATIVE(err, H5Oenable_mdc_flushes(o->native_id), "H5Oenable_mdc_flushes");
 }
 
 static int object_is_mdc_held(struct bkt_vobj *o, hbool_t *out, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Oare_mdc_flushes_disabled(o->native_id, out), "H5Oare_mdc_flushes_disabled");
+    return BKT_PASS_NATIVE(err, H5Oare_mdc_flushes_disabled(o->native_id, out),
+                           "H5Oare_mdc_flushes_disabled");
 }
 
 static int object_stat(struct bkt_vobj *o, H5G_stat_t *out, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Gget_objinfo(o->native_id, ".", true, out), "H5Gget_objinfo");
+    return BKT_PASS_NATIVE(err, H5Gget_objinfo(o->native_id, ".", true, out), "H5Gget_objinfo");
 }
 
 static int object_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t ocpypl, hid_t lcpl,
                        struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Ocopy(src->native_id, ".", dst->native_id, name, ocpypl, lcpl), "H5Ocopy");
+    return BKT_PASS_NATIVE(err, H5Ocopy(src->native_id, ".", dst->native_id, name, ocpypl, lcpl), "H5Ocopy");
 }
 
 /* ---- tokens ---- */
 
 static int token_to_str(struct bkt_vobj *o, const H5O_token_t *token, char **out, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Otoken_to_str(o->native_id, token, out), "H5Otoken_to_str");
+    return BKT_PASS_NATIVE(err, H5Otoken_to_str(o->native_id, token, out), "H5Otoken_to_str");
 }
 
 static int token_from_str(struct bkt_vobj *o, const char *text, H5O_token_t *out, struct bkt_err *err)
 {
-    return PASS_NATIVE(err, H5Otoken_from_str(o->native_id, text, out), "H5Otoken_from_str");
+    return BKT_PASS_NATIVE(err, H5Otoken_from_str(o->native_id, text, out), "H5Otoken_from_str");
 }
 
 static const struct bkt_open_ops ways = {

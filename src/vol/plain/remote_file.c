@@ -37,21 +37,21 @@ bool bkt_remote_instead(const struct bkt_remote *r, int rc)
 
 bool bkt_remote_is_kept(struct bkt_remote *r, const struct bkt_settings *set)
 {
-    r->asked = r->full && vfd_is_expected_soon(r->full, set);
+    r->asked = r->full && bkt_vfd_is_expected_soon(r->full, set);
     return r->asked;
 }
 
 void bkt_remote_keep(struct bkt_remote *r)
 {
     if (r->asked)
-        vfd_expect_soon(r->full);
+        bkt_vfd_expect_soon(r->full);
     r->asked = false;
 }
 
 void bkt_remote_fini(struct bkt_remote *r)
 {
     if (r->asked)
-        vfd_expect_not(r->full);
+        bkt_vfd_expect_not(r->full);
     free(r->full);
     r->full = NULL;
 }
@@ -95,7 +95,7 @@ static int set_family(hid_t fapl, const char *full, bool given, const struct bkt
         bkt_vobj_drop_id(was);
     BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Pcreate(H5P_FILE_ACCESS);
     BKT_NEED_H5(err, member >= 0, "the list of a family's members");
-    BKT_PASS(vfd_set(member, full, set, err));
+    BKT_PASS(bkt_vfd_set(member, full, set, err));
     return H5Pset_fapl_family(fapl, size, member) < 0 ? bkt_h5err_capture(err, "H5Pset_fapl_family") : BKT_OK;
 }
 
@@ -111,7 +111,7 @@ static int set_multi(hid_t fapl, const char *full, const struct bkt_settings *se
                 "the list of a split file");
     BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Pcreate(H5P_FILE_ACCESS);
     int rc =
-        member < 0 ? bkt_h5err_capture(err, "the list of a split file") : vfd_set(member, full, set, err);
+        member < 0 ? bkt_h5err_capture(err, "the list of a split file") : bkt_vfd_set(member, full, set, err);
     for (size_t i = 0; i < H5FD_MEM_NTYPES; i++)
         ours[i] = member;
     if (rc == BKT_OK && H5Pset_fapl_multi(fapl, map, ours, (const char *const *)names, addrs, relax) < 0)
@@ -132,7 +132,7 @@ static int set_driver(hid_t fapl, struct bkt_remote *r, hid_t like, const struct
         return set_multi(fapl, r->full, set, err);
     if (driver == H5FD_FAMILY || r->family)
         return set_family(fapl, r->full, driver == H5FD_FAMILY, set, err);
-    return vfd_set(fapl, r->full, set, err);
+    return bkt_vfd_set(fapl, r->full, set, err);
 }
 
 /* ---- requests ---- */
@@ -147,7 +147,7 @@ static void ask(struct bkt_remote *r, hid_t like, const struct bkt_settings *set
 {
     if (r->asked || !can_ask(r, like))
         return;
-    vfd_expect(r->full, set);
+    bkt_vfd_expect(r->full, set);
     r->asked = true;
 }
 
@@ -162,7 +162,7 @@ void bkt_remote_ask(struct bkt_remote *r, hid_t like, const struct bkt_settings 
 static int wait_for_first(struct bkt_remote *r, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    int rc = vfd_expected_wait(r->full, &why);
+    int rc = bkt_vfd_expected_wait(r->full, &why);
     r->asked = rc == BKT_OK;
     r->family = rc == BKT_ENOENT && is_family_name(r->full);
     return rc == BKT_OK || r->family ? BKT_OK : bkt_err_copy(err, rc, &why);
@@ -208,11 +208,12 @@ bool bkt_remote_is_hdf5(struct bkt_remote *r, hid_t like, const struct bkt_setti
     if (!r->full || (r->asked && wait_for_first(r, NULL) < 0))
         return false;
     if (r->asked)
-        return vfd_expected_is_hdf5(r->full);
+        return bkt_vfd_expected_is_hdf5(r->full);
     if (bkt_remote_is_local(r))
         return bkt_native_is_plain(r->full);
     return with_list(r, like, set, &fapl, NULL) == BKT_OK &&
-           PASS_ON(NULL, yes = native_is_accessible(r->full, fapl), "H5Fis_accessible") == BKT_OK && yes > 0;
+           BKT_PASS_H5(NULL, yes = native_is_accessible(r->full, fapl), "H5Fis_accessible") == BKT_OK &&
+           yes > 0;
 }
 
 static int refuse_writing(struct bkt_remote *r, hid_t like, const struct bkt_settings *set,
@@ -243,8 +244,8 @@ int bkt_remote_open(struct bkt_remote *r, unsigned flags, hid_t like, const stru
     if (r->asked)
         BKT_PASS(wait_for_first(r, err));
     BKT_PASS(with_list(r, like, set, &fapl, err));
-    int rc =
-        PASS_ON(err, *out = bkt_remote_native(r->full, flags, fapl), "opening a plain HDF5 file in a store");
+    int rc = BKT_PASS_H5(err, *out = bkt_remote_native(r->full, flags, fapl),
+                         "opening a plain HDF5 file in a store");
     r->asked = false; /* its answer was taken */
     if (rc < 0)
         bkt_err_name(err, rc, r->full);

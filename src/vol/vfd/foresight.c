@@ -25,7 +25,7 @@
 #define NEEDED     REL_COUNT
 
 struct item {
-    struct scan_find f;
+    struct bkt_h5scan_find f;
     uint32_t parent;     /* the item that named it; itself if no item did */
     uint32_t group;      /* the object header that it belongs to; itself if no item named it */
     uint32_t next;       /* waits for the same request */
@@ -43,9 +43,9 @@ struct queue {
     uint64_t wasted;   /* bytes, as of the last look */
 };
 
-struct foresight {
-    struct page_cache *cache;
-    struct scan_file file;
+struct bkt_foresight {
+    struct bkt_page_cache *cache;
+    struct bkt_h5scan_file file;
     struct item *items;
     size_t n, cap;
     struct bkt_map *by_address;         /* to the item's number + 1; NULL: there are no items */
@@ -53,13 +53,13 @@ struct foresight {
     uint32_t *stack;                    /* items whose bytes are here, to be looked at */
     size_t n_stack, cap_stack;
     uint32_t looking;      /* the item that is looked at */
-    enum fore_index index; /* foresight_index() */
+    enum bkt_fore_index index; /* bkt_foresight_index() */
     uint64_t next, window; /* of the last unforetold read: its end, and the bytes that it fetched */
 };
 
-static struct fore_counts counts; /* under HDF5's lock */
+static struct bkt_fore_counts counts; /* under HDF5's lock */
 
-struct fore_counts foresight_counts(void)
+struct bkt_fore_counts bkt_foresight_counts(void)
 {
     return counts;
 }
@@ -67,14 +67,14 @@ struct fore_counts foresight_counts(void)
 /* ---- items ---- */
 
 /* NONE: the structure is unknown. */
-static uint32_t item_at(const struct foresight *f, uint64_t addr)
+static uint32_t item_at(const struct bkt_foresight *f, uint64_t addr)
 {
     intptr_t number = f->by_address ? bkt_map_number(f->by_address, &addr, sizeof addr) : 0;
     return number ? (uint32_t)(number - 1) : NONE;
 }
 
 /* Forget all structures: there are too many.  The next read finds its structure anew. */
-static void forget(struct foresight *f)
+static void forget(struct bkt_foresight *f)
 {
     f->n = f->n_stack = 0;
     bkt_map_free(f->by_address, NULL);
@@ -84,7 +84,8 @@ static void forget(struct foresight *f)
 }
 
 /* NONE: out of memory, or too many items. */
-static uint32_t item_add(struct foresight *f, const struct scan_find *found, uint32_t parent, uint32_t group)
+static uint32_t item_add(struct bkt_foresight *f, const struct bkt_h5scan_find *found, uint32_t parent,
+                         uint32_t group)
 {
     if (!f->by_address)
         f->by_address = bkt_map_new();
@@ -96,18 +97,18 @@ static uint32_t item_add(struct foresight *f, const struct scan_find *found, uin
     f->items[i] = (struct item){.f = *found,
                                 .parent = parent == NONE ? i : parent,
                                 .group = group == NONE ? i : group,
-                                .next = PAGE_NONE};
+                                .next = BKT_PAGE_NONE};
     return i;
 }
 
-static void push(struct foresight *f, uint32_t i)
+static void push(struct bkt_foresight *f, uint32_t i)
 {
     if (bkt_list_room(&f->stack, f->n_stack, &f->cap_stack, sizeof *f->stack) == BKT_OK)
         f->stack[f->n_stack++] = i;
 }
 
 /* Whether the program has asked for an index above a node. */
-static bool is_of_asked_index(const struct foresight *f, const struct item *node)
+static bool is_of_asked_index(const struct bkt_foresight *f, const struct item *node)
 {
     const struct item *it = &f->items[node->parent];
     for (unsigned depth = 0; depth < DEPTH && !it->asked && it->f.rel == REL_INDEX_NODE; depth++)
@@ -116,7 +117,7 @@ static bool is_of_asked_index(const struct foresight *f, const struct item *node
 }
 
 /* Whether libhdf5 reads the item next if it goes on with the structure that it has asked for. */
-static bool is_needed(const struct foresight *f, const struct item *it)
+static bool is_needed(const struct bkt_foresight *f, const struct item *it)
 {
     const struct item *parent = &f->items[it->parent];
     bool asked = f->items[it->group].asked;
@@ -138,7 +139,7 @@ static bool is_needed(const struct foresight *f, const struct item *it)
     }
 }
 
-static void enqueue(struct foresight *f, uint32_t i)
+static void enqueue(struct bkt_foresight *f, uint32_t i)
 {
     struct queue *q = &f->queues[is_needed(f, &f->items[i]) ? NEEDED : f->items[i].f.rel];
     if (q->at == q->n)
@@ -148,25 +149,25 @@ static void enqueue(struct foresight *f, uint32_t i)
 }
 
 /* Look at the item when its bytes are here. */
-static void look_later(struct foresight *f, uint32_t i)
+static void look_later(struct bkt_foresight *f, uint32_t i)
 {
     struct item *it = &f->items[i];
     if (it->looked)
         return;
-    enum page_state s = page_cache_state(f->cache, it->f.addr, it->f.size);
-    if (s == PAGE_HERE)
+    enum bkt_page_state s = bkt_page_cache_state(f->cache, it->f.addr, it->f.size);
+    if (s == BKT_PAGE_HERE)
         push(f, i);
-    else if (s == PAGE_COMING && !it->waits) {
+    else if (s == BKT_PAGE_COMING && !it->waits) {
         it->waits = true;
-        page_cache_chain(f->cache, it->f.addr, it->f.size, i, &it->next);
+        bkt_page_cache_chain(f->cache, it->f.addr, it->f.size, i, &it->next);
     }
 }
 
 /* ---- looking ---- */
 
-static void on_found(void *arg, const struct scan_find *found)
+static void on_found(void *arg, const struct bkt_h5scan_find *found)
 {
-    struct foresight *f = arg;
+    struct bkt_foresight *f = arg;
     if (!f->items || item_at(f, found->addr) != NONE)
         return;
     const struct item *from = &f->items[f->looking];
@@ -174,19 +175,19 @@ static void on_found(void *arg, const struct scan_find *found)
     if (i == NONE)
         return;
     look_later(f, i);
-    if (page_cache_state(f->cache, found->addr, found->size) == PAGE_ABSENT)
+    if (bkt_page_cache_state(f->cache, found->addr, found->size) == BKT_PAGE_ABSENT)
         enqueue(f, i);
 }
 
 /* If a structure turns out to be larger, all of it is fetched. */
-static void look(struct foresight *f, uint32_t i)
+static void look(struct bkt_foresight *f, uint32_t i)
 {
-    struct scan_find what = f->items[i].f;
+    struct bkt_h5scan_find what = f->items[i].f;
     unsigned char few[8192], *p = what.size <= sizeof few ? few : malloc(GUESS_MAX);
-    uint64_t n = p ? page_cache_copy(f->cache, what.addr, p == few ? sizeof few : GUESS_MAX, p) : 0;
+    uint64_t n = p ? bkt_page_cache_copy(f->cache, what.addr, p == few ? sizeof few : GUESS_MAX, p) : 0;
     f->items[i].first = (uint32_t)f->n;
     f->looking = i;
-    uint64_t need = p ? scan_look(&f->file, &what, p, n, on_found, f) : 0;
+    uint64_t need = p ? bkt_h5scan_look(&f->file, &what, p, n, on_found, f) : 0;
     if (p != few)
         free(p);
     f->items[i].end = (uint32_t)f->n;
@@ -195,14 +196,14 @@ static void look(struct foresight *f, uint32_t i)
         return;
     }
     f->items[i].f.size = need;
-    if (page_cache_fetch(f->cache, what.addr, need, !f->items[i].asked) < 0)
+    if (bkt_page_cache_fetch(f->cache, what.addr, need, !f->items[i].asked) < 0)
         return;
     if (!f->items[i].asked)
-        page_cache_expect(f->cache, what.addr, need, what.rel);
+        bkt_page_cache_expect(f->cache, what.addr, need, what.rel);
     look_later(f, i);
 }
 
-static void look_all(struct foresight *f)
+static void look_all(struct bkt_foresight *f)
 {
     while (f->n_stack) {
         uint32_t i = f->stack[--f->n_stack];
@@ -213,10 +214,10 @@ static void look_all(struct foresight *f)
 
 static void on_arrived(void *arg, uint32_t i)
 {
-    struct foresight *f = arg;
-    while (i != PAGE_NONE && i < f->n) {
+    struct bkt_foresight *f = arg;
+    while (i != BKT_PAGE_NONE && i < f->n) {
         uint32_t next = f->items[i].next;
-        f->items[i].next = PAGE_NONE;
+        f->items[i].next = BKT_PAGE_NONE;
         f->items[i].waits = false;
         look_later(f, i);
         i = next;
@@ -226,15 +227,15 @@ static void on_arrived(void *arg, uint32_t i)
 /* ---- guessing ---- */
 
 /* Whether only a read of two neighbours shows that the program wants the others. */
-static bool takes_two(enum scan_relation rel)
+static bool takes_two(enum bkt_h5scan_relation rel)
 {
     return rel == REL_MEMBER || rel == REL_LINK_NODE || rel == REL_INDEX_NODE || rel == REL_ATTR_NODE;
 }
 
-static uint64_t budget(struct foresight *f, unsigned rel)
+static uint64_t budget(struct bkt_foresight *f, unsigned rel)
 {
     struct queue *q = &f->queues[rel];
-    const struct page_counts *c = page_cache_counts(f->cache);
+    const struct bkt_page_counts *c = bkt_page_cache_counts(f->cache);
     if (rel == REL_INDEX_NODE && f->index == FORE_INDEX_PATH)
         return 0;
     if (rel == NEEDED)
@@ -253,15 +254,15 @@ static bool is_index(const struct item *it)
 }
 
 /* Pages of an item; in a paged file whole pages of the file. */
-static void range_of(const struct foresight *f, const struct item *it, uint64_t *off, uint64_t *end)
+static void range_of(const struct bkt_foresight *f, const struct item *it, uint64_t *off, uint64_t *end)
 {
-    uint64_t page = f->file.page && f->file.page <= GUESS_MAX ? f->file.page : PAGE_SIZE;
+    uint64_t page = f->file.page && f->file.page <= GUESS_MAX ? f->file.page : BKT_PAGE_SIZE;
     uint64_t from = it->f.addr - f->file.base;
     *off = f->file.base + from / page * page;
     *end = f->file.base + bkt_ceil_div(from + it->f.size, page) * page;
     if (is_index(it)) { /* the neighbours may be nodes, too, or heaps */
-        *off -= bkt_min_u64(*off, PAGE_SIZE);
-        *end += PAGE_SIZE;
+        *off -= bkt_min_u64(*off, BKT_PAGE_SIZE);
+        *end += BKT_PAGE_SIZE;
     }
     *end = bkt_min_u64(*end, f->file.size);
 }
@@ -272,7 +273,7 @@ struct guess {
 };
 
 /* Take items off the queue as far as the budget goes. */
-static size_t take(struct foresight *f, unsigned rel, struct guess *out, size_t most)
+static size_t take(struct bkt_foresight *f, unsigned rel, struct guess *out, size_t most)
 {
     struct queue *q = &f->queues[rel];
     uint64_t left = budget(f, rel);
@@ -293,30 +294,30 @@ static size_t take(struct foresight *f, unsigned rel, struct guess *out, size_t 
 }
 
 /* Fetch guesses.  Guesses that lie together share a request. */
-static void fetch(struct foresight *f, struct guess *g, size_t n, unsigned rel)
+static void fetch(struct bkt_foresight *f, struct guess *g, size_t n, unsigned rel)
 {
     qsort(g, n, sizeof *g, bkt_by_u64);
     for (size_t i = 0, j; i < n; i = j) {
         uint64_t end = g[i].end;
         for (j = i + 1; j < n && g[j].off <= end + GAP; j++)
             end = bkt_max_u64(end, g[j].end);
-        if (page_cache_fetch(f->cache, g[i].off, end - g[i].off, true) < 0)
+        if (bkt_page_cache_fetch(f->cache, g[i].off, end - g[i].off, true) < 0)
             return;
     }
     for (size_t i = 0; i < n; i++) {
-        page_cache_expect(f->cache, g[i].off, g[i].end - g[i].off, rel);
+        bkt_page_cache_expect(f->cache, g[i].off, g[i].end - g[i].off, rel);
         look_later(f, g[i].item);
     }
 }
 
 /* Look at the structures that have arrived, and fetch the structures that they name. */
-static void pump(struct foresight *f)
+static void pump(struct bkt_foresight *f)
 {
     struct guess g[BATCH];
-    page_cache_poll(f->cache, on_arrived, f);
+    bkt_page_cache_poll(f->cache, on_arrived, f);
     look_all(f);
     for (unsigned rel = NEEDED + 1; rel-- > 0;)
-        while (page_cache_counts(f->cache)->under_way < UNDER_WAY) {
+        while (bkt_page_cache_counts(f->cache)->under_way < UNDER_WAY) {
             size_t n = take(f, rel, g, BATCH);
             if (!n)
                 break;
@@ -328,7 +329,7 @@ static void pump(struct foresight *f)
 /* ---- asking ---- */
 
 /* Whether an item is of the same kind and group as another one, and was asked for. */
-static bool is_asked(const struct foresight *f, uint32_t i, const struct item *like)
+static bool is_asked(const struct bkt_foresight *f, uint32_t i, const struct item *like)
 {
     const struct item *it = &f->items[i];
     return i < f->n && it->asked && it->f.rel == like->f.rel && it->f.kind == like->f.kind &&
@@ -338,7 +339,7 @@ static bool is_asked(const struct foresight *f, uint32_t i, const struct item *l
 /* Whether this asked-for item shows that the program wants others of its relation.  Two neighbours show that,
  * and so do two blocks of a heap.  A path takes one block, and a walk takes them in the order of hashed
  * names. So does a part of a header that a walk has reached. */
-static bool is_proof(const struct foresight *f, uint32_t i)
+static bool is_proof(const struct bkt_foresight *f, uint32_t i)
 {
     const struct item *it = &f->items[i], *group = &f->items[it->group];
     if (it->f.rel == REL_MEMBER && group->n_asked >= 4)
@@ -352,7 +353,7 @@ static bool is_proof(const struct foresight *f, uint32_t i)
 
 /* Fetch what an item that was asked for needs.  If a whole index is wanted, nodes that
  * are here name others. */
-static void want_below(struct foresight *f, uint32_t i, unsigned depth)
+static void want_below(struct bkt_foresight *f, uint32_t i, unsigned depth)
 {
     for (uint32_t child = f->items[i].first; child < f->items[i].end; child++) {
         const struct item *it = &f->items[child];
@@ -363,7 +364,7 @@ static void want_below(struct foresight *f, uint32_t i, unsigned depth)
     }
 }
 
-static void ask(struct foresight *f, uint32_t i)
+static void ask(struct bkt_foresight *f, uint32_t i)
 {
     struct item *it = &f->items[i], *group = &f->items[it->group];
     struct queue *q = &f->queues[it->f.rel];
@@ -381,25 +382,27 @@ static void ask(struct foresight *f, uint32_t i)
 }
 
 /* The number of bytes to fetch for a read of absent bytes. */
-static uint64_t window(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len, bool foretold)
+static uint64_t window(struct bkt_foresight *f, enum bkt_fore_type type, uint64_t off, uint64_t len,
+                       bool foretold)
 {
-    uint64_t least = type == FORE_RAW ? WINDOW_RAW : WINDOW, mib = (uint64_t)1 << 20;
-    if (page_cache_density(f->cache, off) >= DENSE)
+    uint64_t least = type == BKT_FORE_RAW ? WINDOW_RAW : WINDOW, mib = (uint64_t)1 << 20;
+    if (bkt_page_cache_density(f->cache, off) >= DENSE)
         return bkt_max_u64(len, mib - off % mib);
     if (foretold)
         return len;
     f->window = off >= f->next && off - f->next < WINDOW ? bkt_min_u64(2 * f->window, WINDOW_MAX) : least;
     f->window = bkt_max_u64(f->window, least);
-    f->next = off / PAGE_SIZE * PAGE_SIZE + f->window;
+    f->next = off / BKT_PAGE_SIZE * BKT_PAGE_SIZE + f->window;
     return bkt_max_u64(len, f->window);
 }
 
 /* Find the kind of a structure that no other structure has named, by its bytes. */
-static void recognise(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len)
+static void recognise(struct bkt_foresight *f, enum bkt_fore_type type, uint64_t off, uint64_t len)
 {
     unsigned char first[16];
-    uint64_t n = page_cache_copy(f->cache, off, sizeof first, first);
-    struct scan_find found = {scan_kind_of(first, n, type == FORE_HEADER), REL_PART, off, len, {0, 0}};
+    uint64_t n = bkt_page_cache_copy(f->cache, off, sizeof first, first);
+    struct bkt_h5scan_find found = {
+        bkt_h5scan_kind_of(first, n, type == BKT_FORE_HEADER), REL_PART, off, len, {0, 0}};
     if (found.kind == SCAN_LEAF || item_at(f, off) != NONE)
         return;
     if (f->n >= ITEMS_MAX)
@@ -412,40 +415,41 @@ static void recognise(struct foresight *f, enum fore_type type, uint64_t off, ui
 }
 
 /* Fetch absent bytes that libhdf5 waits for.  @p i: their item, or NONE. */
-static int fetch_asked(struct foresight *f, uint32_t i, enum fore_type type, uint64_t off, uint64_t len)
+static int fetch_asked(struct bkt_foresight *f, uint32_t i, enum bkt_fore_type type, uint64_t off,
+                       uint64_t len)
 {
     uint64_t n = window(f, type, off, len, i != NONE), from, end;
     if (i != NONE && is_index(&f->items[i])) {
         range_of(f, &f->items[i], &from, &end);
-        BKT_PASS(page_cache_fetch(f->cache, from, end - from, false));
+        BKT_PASS(bkt_page_cache_fetch(f->cache, from, end - from, false));
     }
-    return page_cache_fetch(f->cache, off, n, false);
+    return bkt_page_cache_fetch(f->cache, off, n, false);
 }
 
-int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len, void *to,
-                   struct bkt_err *err)
+int bkt_foresight_read(struct bkt_foresight *f, enum bkt_fore_type type, uint64_t off, uint64_t len, void *to,
+                       struct bkt_err *err)
 {
-    uint32_t i = type == FORE_RAW ? NONE : item_at(f, off);
+    uint32_t i = type == BKT_FORE_RAW ? NONE : item_at(f, off);
     bool known = i != NONE;
     counts.known += known;
-    counts.unknown += !known && type != FORE_RAW;
+    counts.unknown += !known && type != BKT_FORE_RAW;
     if (known)
         ask(f, i);
-    if (page_cache_state(f->cache, off, len) == PAGE_ABSENT && fetch_asked(f, i, type, off, len) < 0)
+    if (bkt_page_cache_state(f->cache, off, len) == BKT_PAGE_ABSENT && fetch_asked(f, i, type, off, len) < 0)
         BKT_NOMEM(err);
     if (known)
         look_later(f, i);
     pump(f);
-    BKT_PASS(page_cache_ask(f->cache, off, len, on_arrived, f, err));
-    if (!known && type != FORE_RAW)
+    BKT_PASS(bkt_page_cache_ask(f->cache, off, len, on_arrived, f, err));
+    if (!known && type != BKT_FORE_RAW)
         recognise(f, type, off, len);
     pump(f);
-    (void)page_cache_copy(f->cache, off, len, to);
+    (void)bkt_page_cache_copy(f->cache, off, len, to);
     return BKT_OK;
 }
 
 /* Fetch the indexes that a header or its continuations name. */
-static void need_index(struct foresight *f, uint32_t i, unsigned depth)
+static void need_index(struct bkt_foresight *f, uint32_t i, unsigned depth)
 {
     for (uint32_t child = f->items[i].first; child < f->items[i].end; child++) {
         const struct item *it = &f->items[child];
@@ -458,7 +462,7 @@ static void need_index(struct foresight *f, uint32_t i, unsigned depth)
     }
 }
 
-void foresight_begin_index(struct foresight *f, uint64_t header)
+void bkt_foresight_begin_index(struct bkt_foresight *f, uint64_t header)
 {
     uint64_t at;
     uint32_t i = bkt_add_u64(header, f->file.base, &at) ? item_at(f, at) : NONE;
@@ -468,13 +472,13 @@ void foresight_begin_index(struct foresight *f, uint64_t header)
     pump(f);
 }
 
-void foresight_index(struct foresight *f, enum fore_index index)
+void bkt_foresight_index(struct bkt_foresight *f, enum bkt_fore_index index)
 {
     f->index = index;
 }
 
 /* Ranges that lie together share a request, up to a length: a connection's speed is limited. */
-int foresight_begin(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err)
+int bkt_foresight_begin(struct bkt_foresight *f, struct bkt_fore_range *r, size_t n, struct bkt_err *err)
 {
     if (n)
         qsort(r, n, sizeof *r, bkt_by_u64);
@@ -483,24 +487,24 @@ int foresight_begin(struct foresight *f, struct fore_range *r, size_t n, struct 
         for (j = i + 1; j < n && r[j].off <= end + GAP; j++)
             end = bkt_max_u64(end, r[j].off + r[j].len);
         for (uint64_t at = r[i].off; at < end; at += SHARE)
-            BKT_PASS_MEM(err, page_cache_fetch(f->cache, at, bkt_min_u64(SHARE, end - at), false));
+            BKT_PASS_MEM(err, bkt_page_cache_fetch(f->cache, at, bkt_min_u64(SHARE, end - at), false));
     }
     return BKT_OK;
 }
 
-int foresight_fetch(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err)
+int bkt_foresight_fetch(struct bkt_foresight *f, struct bkt_fore_range *r, size_t n, struct bkt_err *err)
 {
-    BKT_PASS(foresight_begin(f, r, n, err));
+    BKT_PASS(bkt_foresight_begin(f, r, n, err));
     for (size_t i = 0; i < n; i++) {
         uint64_t len = r[i].off < f->file.size ? bkt_min_u64(r[i].len, f->file.size - r[i].off) : 0;
-        BKT_PASS(page_cache_ask(f->cache, r[i].off, len, on_arrived, f, err));
+        BKT_PASS(bkt_page_cache_ask(f->cache, r[i].off, len, on_arrived, f, err));
     }
     return BKT_OK;
 }
 
-struct foresight *foresight_new(struct page_cache *cache, uint64_t size)
+struct bkt_foresight *bkt_foresight_new(struct bkt_page_cache *cache, uint64_t size)
 {
-    struct foresight *f = calloc(1, sizeof *f);
+    struct bkt_foresight *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
     f->cache = cache;
@@ -508,11 +512,11 @@ struct foresight *foresight_new(struct page_cache *cache, uint64_t size)
     return f;
 }
 
-void foresight_free(struct foresight *f)
+void bkt_foresight_free(struct bkt_foresight *f)
 {
     if (!f)
         return;
-    const struct page_counts *c = page_cache_counts(f->cache);
+    const struct bkt_page_counts *c = bkt_page_cache_counts(f->cache);
     counts.round_trips += c->round_trips;
     counts.requests += c->requests;
     counts.bytes += c->bytes;

@@ -10,46 +10,48 @@
 #include "vol/vfd/format_scan.h"
 #include "vol/vfd/page_cache.h"
 
-struct foresight;
+struct bkt_foresight;
 
-/** The type that libhdf5 gives for a read; its other types are FORE_OTHER. */
-enum fore_type { FORE_SUPER, FORE_HEADER, FORE_RAW, FORE_OTHER };
+/** The type that libhdf5 gives for a read; its other types are BKT_FORE_OTHER. */
+enum bkt_fore_type { BKT_FORE_SUPER, BKT_FORE_HEADER, BKT_FORE_RAW, BKT_FORE_OTHER };
 
 /** @param cache  borrowed for its life
  *  @param size   of the file, bytes
  *  @return NULL: out of memory */
-struct foresight *foresight_new(struct page_cache *cache, uint64_t size);
-void foresight_free(struct foresight *f);
+struct bkt_foresight *bkt_foresight_new(struct bkt_page_cache *cache, uint64_t size);
+void bkt_foresight_free(struct bkt_foresight *f);
 
 /** Read bytes for libhdf5.  off + len is within the file. */
-BKT_NODISCARD int foresight_read(struct foresight *f, enum fore_type type, uint64_t off, uint64_t len,
-                                 void *to, struct bkt_err *err);
+BKT_NODISCARD int bkt_foresight_read(struct bkt_foresight *f, enum bkt_fore_type type, uint64_t off,
+                                     uint64_t len, void *to, struct bkt_err *err);
 
 /** Begin to fetch the index of a dataset, which libhdf5 will read.
  *  @param header  address of its object header, without the user block */
-void foresight_begin_index(struct foresight *f, uint64_t header);
+void bkt_foresight_begin_index(struct bkt_foresight *f, uint64_t header);
 
 /** How libhdf5 goes through indexes of chunks from now on. */
-enum fore_index {
+enum bkt_fore_index {
     FORE_INDEX_UNKNOWN, /* its reads show that */
     FORE_INDEX_WHOLE,   /* it lists them: all nodes below each node that it asks for are fetched */
     FORE_INDEX_PATH     /* it looks for one chunk: neighbours show nothing, and no others are fetched */
 };
-void foresight_index(struct foresight *f, enum fore_index index);
+void bkt_foresight_index(struct bkt_foresight *f, enum bkt_fore_index index);
 
 /** A range of the file, in bytes. */
-struct fore_range {
+struct bkt_fore_range {
     uint64_t off, len;
 };
 /** Begin to fetch ranges that libhdf5 will read, side by side.  Ranges behind the file's end are cut.
  *  @param r  @p n of them, sorted here by place */
-BKT_NODISCARD int foresight_begin(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_foresight_begin(struct bkt_foresight *f, struct bkt_fore_range *r, size_t n,
+                                      struct bkt_err *err);
 /** The same, and wait for them. */
-BKT_NODISCARD int foresight_fetch(struct foresight *f, struct fore_range *r, size_t n, struct bkt_err *err);
+BKT_NODISCARD int bkt_foresight_fetch(struct bkt_foresight *f, struct bkt_fore_range *r, size_t n,
+                                      struct bkt_err *err);
 
 /** Sums of this process, for tests. */
-struct fore_counts {
+struct bkt_fore_counts {
     uint64_t known, unknown; /* structures that libhdf5 asked for: found before, and the others */
     uint64_t round_trips, requests, bytes; /* of the files that were closed; page_cache.h */
 };
-struct fore_counts foresight_counts(void);
+struct bkt_fore_counts bkt_foresight_counts(void);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum scan_kind {
+enum bkt_h5scan_kind {
     SCAN_SUPER,       /* II.A: superblock of versions 0 to 3 */
     SCAN_HEADER,      /* IV.A.1: object header, both versions */
     SCAN_HEADER_REST, /* its continuation blocks, both versions */
@@ -30,7 +30,7 @@ enum scan_kind {
 };
 
 /** The relation of a structure to the structure that holds its address. */
-enum scan_relation {
+enum bkt_h5scan_relation {
     REL_PART,      /* always read with it */
     REL_TYPE,      /* committed datatype of a dataset or attribute */
     REL_LINKS,     /* a group's links */
@@ -45,19 +45,19 @@ enum scan_relation {
 };
 
 /** Values that a structure needs from the one above it. */
-struct scan_context {
+struct bkt_h5scan_context {
     uint64_t a, b; /* by kind, see format_scan.c */
 };
 
-struct scan_find {
-    enum scan_kind kind;
-    enum scan_relation rel;
+struct bkt_h5scan_find {
+    enum bkt_h5scan_kind kind;
+    enum bkt_h5scan_relation rel;
     uint64_t addr, size; /* in the file; a guess of its size, or the size that the format gives */
-    struct scan_context ctx;
+    struct bkt_h5scan_context ctx;
 };
 
 /** Facts of one file. */
-struct scan_file {
+struct bkt_h5scan_file {
     uint64_t size;         /* bytes */
     uint64_t base;         /* of all addresses */
     uint64_t page;         /* page size of a paged file; 0: not paged, or not known */
@@ -66,7 +66,7 @@ struct scan_file {
     unsigned leaf_k, node_k, chunk_k; /* of version 1's B-trees */
 };
 
-typedef void scan_found(void *arg, const struct scan_find *f);
+typedef void bkt_h5scan_found(void *arg, const struct bkt_h5scan_find *f);
 
 /** Look at a structure.
  * @param f     its facts; a superblock fills them in
@@ -75,9 +75,9 @@ typedef void scan_found(void *arg, const struct scan_find *f);
  * @param n     the number of bytes at hand
  * @return 0: done, also if the bytes are not such a structure; else the number of needed bytes, more than
  *         @p n, and no find was reported */
-uint64_t scan_look(struct scan_file *f, const struct scan_find *what, const unsigned char *p, uint64_t n,
-                   scan_found *found, void *arg);
+uint64_t bkt_h5scan_look(struct bkt_h5scan_file *f, const struct bkt_h5scan_find *what,
+                         const unsigned char *p, uint64_t n, bkt_h5scan_found *found, void *arg);
 
 /** A guess, by its first bytes, for a structure that HDF5 asks for and whose address was not seen before.
  * @p is_header: HDF5 asks for an object header. */
-enum scan_kind scan_kind_of(const unsigned char *p, uint64_t n, bool is_header);
+enum bkt_h5scan_kind bkt_h5scan_kind_of(const unsigned char *p, uint64_t n, bool is_header);

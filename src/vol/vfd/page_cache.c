@@ -16,18 +16,19 @@
 #define REGION  ((uint64_t)1 << 20)
 #define REGIONS ((uint64_t)1 << 20) /* counted regions; a region behind them is not dense */
 
-struct run;
+struct page_range;
 struct page {
-    struct run *run;
+    struct page_range *range;
     uint64_t no;
     bool asked;
     unsigned char kind; /* of an expected page; NO_KIND: not expected */
 };
 
 /* Pages that one request brings. */
-struct run {
+struct page_range {
     struct bkt_await get;
-    struct run *next, *before; /* in the list of those under way, or of those here: the last used first */
+    struct page_range *next,
+        *before;               /* in the list of those under way, or of those here: the last used first */
     uint64_t first, len;       /* page; bytes */
     unsigned n;
     bool guess;
@@ -36,32 +37,32 @@ struct run {
     unsigned generation; /* of the process that began the request */
     bool arrived;
     struct page *pages;  /* n of them, behind this struct */
-    unsigned char *data; /* their bytes, behind them or, of a long run, in memory of their own */
+    unsigned char *data; /* their bytes, behind them or, of a long range, in memory of their own */
     void *own;
 };
 
-struct page_cache {
+struct bkt_page_cache {
     struct bkt_store *st;
     const char *key;
     struct bkt_version *version;
     struct bkt_node_reads *node; /* NULL: requests aren't shared */
-    uint64_t size, limit, kept; /* kept: bytes of runs that are here */
+    uint64_t size, limit, kept;  /* kept: bytes of ranges that are here */
     struct bkt_map *pages;      /* by number */
     atomic_bool closing;        /* requests that are under way are no longer wanted */
-    struct run coming, here;    /* heads of rings */
-    struct page_counts counts;
+    struct page_range coming, here; /* heads of rings */
+    struct bkt_page_counts counts;
     unsigned char *asked; /* pages of each region that the program asked for, 255 at most */
     size_t regions;
 };
 
-/* ---- runs ---- */
+/* ---- ranges ---- */
 
-static void ring_init(struct run *head)
+static void ring_init(struct page_range *head)
 {
     head->next = head->before = head;
 }
 
-static void ring_add(struct run *head, struct run *r)
+static void ring_add(struct page_range *head, struct page_range *r)
 {
     r->next = head->next;
     r->before = head;
@@ -69,21 +70,21 @@ static void ring_add(struct run *head, struct run *r)
     head->next = r;
 }
 
-static void ring_remove(struct run *r)
+static void ring_remove(struct page_range *r)
 {
     r->next->before = r->before;
     r->before->next = r->next;
 }
 
-static struct page *find(const struct page_cache *c, uint64_t no)
+static struct page *find(const struct bkt_page_cache *c, uint64_t no)
 {
     return bkt_map_get(c->pages, &no, sizeof no);
 }
 
 /* Bytes of the file in a page; the last one may be short. */
-static uint64_t bytes_of(const struct page_cache *c, uint64_t no)
+static uint64_t bytes_of(const struct bkt_page_cache *c, uint64_t no)
 {
-    return bkt_min_u64(PAGE_SIZE, c->size - no * PAGE_SIZE);
+    return bkt_min_u64(BKT_PAGE_SIZE, c->size - no * BKT_PAGE_SIZE);
 }
 
 /* Memory that the I/O thread fills while others wait: huge pages take less of its time. */
@@ -95,23 +96,23 @@ static void *long_memory(size_t n)
     return p;
 }
 
-static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, bool guess)
+static struct page_range *range_new(struct bkt_page_cache *c, uint64_t first, unsigned n, bool guess)
 {
-    bool is_long = n * PAGE_SIZE >= BKT_HUGE_PAGE;
-    struct run *r = malloc(sizeof *r + n * (sizeof *r->pages + (is_long ? 0 : PAGE_SIZE)));
+    bool is_long = n * BKT_PAGE_SIZE >= BKT_HUGE_PAGE;
+    struct page_range *r = malloc(sizeof *r + n * (sizeof *r->pages + (is_long ? 0 : BKT_PAGE_SIZE)));
     if (!r)
         return NULL;
     memset(r, 0, sizeof *r);
-    if (is_long && !(r->own = long_memory(n * PAGE_SIZE))) {
+    if (is_long && !(r->own = long_memory(n * BKT_PAGE_SIZE))) {
         free(r);
         return NULL;
     }
     r->pages = (struct page *)(r + 1);
     r->first = first;
     r->n = n;
-    r->len = bkt_min_u64(n * PAGE_SIZE, c->size - first * PAGE_SIZE);
+    r->len = bkt_min_u64(n * BKT_PAGE_SIZE, c->size - first * BKT_PAGE_SIZE);
     r->guess = guess;
-    r->chain = PAGE_NONE;
+    r->chain = BKT_PAGE_NONE;
     r->data = r->own ? r->own : (unsigned char *)(r->pages + n);
     for (unsigned i = 0; i < n; i++) {
         r->pages[i] = (struct page){r, first + i, false, NO_KIND};
@@ -126,8 +127,8 @@ static struct run *run_new(struct page_cache *c, uint64_t first, unsigned n, boo
     return r;
 }
 
-/* Take the run's pages out of the table, and the run out of its list. */
-static void run_remove(struct page_cache *c, struct run *r)
+/* Take the range's pages out of the table, and the range out of its list. */
+static void range_remove(struct bkt_page_cache *c, struct page_range *r)
 {
     for (unsigned i = 0; i < r->n; i++) {
         (void)bkt_map_del(c->pages, &r->pages[i].no, sizeof r->pages[i].no);
@@ -140,23 +141,23 @@ static void run_remove(struct page_cache *c, struct run *r)
     ring_remove(r);
 }
 
-static void run_free(struct page_cache *c, struct run *r)
+static void range_free(struct bkt_page_cache *c, struct page_range *r)
 {
-    run_remove(c, r);
+    range_remove(c, r);
     free(r->own);
     free(r);
 }
 
-static void make_room(struct page_cache *c)
+static void make_room(struct bkt_page_cache *c)
 {
     while (c->kept > c->limit && c->here.before != c->here.next) { /* the last used stays */
-        struct run *r = c->here.before;
+        struct page_range *r = c->here.before;
         c->kept -= r->len;
-        run_free(c, r);
+        range_free(c, r);
     }
 }
 
-static void keep(struct page_cache *c, struct run *r)
+static void keep(struct bkt_page_cache *c, struct page_range *r)
 {
     ring_add(&c->here, r);
     c->kept += r->len;
@@ -165,9 +166,9 @@ static void keep(struct page_cache *c, struct run *r)
 
 /* ---- requests ---- */
 
-static int start(struct page_cache *c, uint64_t first, unsigned n, bool guess)
+static int start(struct bkt_page_cache *c, uint64_t first, unsigned n, bool guess)
 {
-    struct run *r = run_new(c, first, n, guess);
+    struct page_range *r = range_new(c, first, n, guess);
     if (!r)
         return BKT_ENOMEM;
     c->counts.requests++;
@@ -178,7 +179,7 @@ static int start(struct page_cache *c, uint64_t first, unsigned n, bool guess)
     ring_add(&c->coming, r);
     r->get.req = (struct bkt_req){.op = BKT_GET,
                                   .key = c->key,
-                                  .off = first * PAGE_SIZE,
+                                  .off = first * BKT_PAGE_SIZE,
                                   .len = r->len,
                                   .dst = r->data,
                                   .small = r->len <= SMALL,
@@ -189,11 +190,11 @@ static int start(struct page_cache *c, uint64_t first, unsigned n, bool guess)
     return BKT_OK;
 }
 
-int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, bool guess)
+int bkt_page_cache_fetch(struct bkt_page_cache *c, uint64_t off, uint64_t len, bool guess)
 {
     if (!len || off >= c->size)
         return BKT_OK;
-    uint64_t no = off / PAGE_SIZE, last = (bkt_min_u64(off + len, c->size) - 1) / PAGE_SIZE;
+    uint64_t no = off / BKT_PAGE_SIZE, last = (bkt_min_u64(off + len, c->size) - 1) / BKT_PAGE_SIZE;
     while (no <= last) {
         unsigned n = 0;
         while (no + n <= last && n < RUN_MAX && !find(c, no + n))
@@ -205,9 +206,9 @@ int page_cache_fetch(struct page_cache *c, uint64_t off, uint64_t len, bool gues
     return BKT_OK;
 }
 
-void page_cache_expect(struct page_cache *c, uint64_t off, uint64_t len, unsigned kind)
+void bkt_page_cache_expect(struct bkt_page_cache *c, uint64_t off, uint64_t len, unsigned kind)
 {
-    for (uint64_t no = off / PAGE_SIZE; no * PAGE_SIZE < off + len; no++) {
+    for (uint64_t no = off / BKT_PAGE_SIZE; no * BKT_PAGE_SIZE < off + len; no++) {
         struct page *p = find(c, no);
         if (!p || p->asked || p->kind != NO_KIND)
             continue;
@@ -218,18 +219,19 @@ void page_cache_expect(struct page_cache *c, uint64_t off, uint64_t len, unsigne
 
 /* After a fork the child drops the requests that the parent's threads wait for.  The memory stays, since
  * those threads may have used it at the fork. */
-static bool drop_stale(struct page_cache *c, struct run *r)
+static bool drop_stale(struct bkt_page_cache *c, struct page_range *r)
 {
     if (r->generation == bkt_fork_generation())
         return false;
     c->counts.under_way--;
-    run_remove(c, r);
+    range_remove(c, r);
     return true;
 }
 
 /* Take over an arrived request, or wait for it.  A failed request leaves no pages: the program's own reads
  * report the reason. */
-static int finish(struct page_cache *c, struct run *r, page_arrived *arrived, void *arg, struct bkt_err *err)
+static int finish(struct bkt_page_cache *c, struct page_range *r, bkt_page_arrived *arrived, void *arg,
+                  struct bkt_err *err)
 {
     uint32_t chain = r->chain;
     if (drop_stale(c, r))
@@ -244,19 +246,19 @@ static int finish(struct page_cache *c, struct run *r, page_arrived *arrived, vo
         c->counts.round_trips = r->level;
     r->arrived = true;
     if (rc < 0)
-        run_free(c, r);
+        range_free(c, r);
     else {
         ring_remove(r);
         keep(c, r);
     }
-    if (chain != PAGE_NONE && arrived)
+    if (chain != BKT_PAGE_NONE && arrived)
         arrived(arg, chain);
     return rc;
 }
 
-void page_cache_poll(struct page_cache *c, page_arrived *arrived, void *arg)
+void bkt_page_cache_poll(struct bkt_page_cache *c, bkt_page_arrived *arrived, void *arg)
 {
-    for (struct run *r = c->coming.before, *before; r != &c->coming; r = before) {
+    for (struct page_range *r = c->coming.before, *before; r != &c->coming; r = before) {
         before = r->before;
         if (!drop_stale(c, r) && bkt_await_arrived(&r->get))
             (void)finish(c, r, arrived, arg, NULL);
@@ -266,40 +268,42 @@ void page_cache_poll(struct page_cache *c, page_arrived *arrived, void *arg)
 /* ---- reading ---- */
 
 /* The first page of a range that is not here.  False: all pages are here.  @p page: NULL: it is absent. */
-static bool first_missing(struct page_cache *c, uint64_t off, uint64_t len, struct page **page, uint64_t *no)
+static bool first_missing(struct bkt_page_cache *c, uint64_t off, uint64_t len, struct page **page,
+                          uint64_t *no)
 {
-    uint64_t last = len ? (off + len - 1) / PAGE_SIZE : 0;
-    for (*no = off / PAGE_SIZE; len && *no <= last; ++*no) {
+    uint64_t last = len ? (off + len - 1) / BKT_PAGE_SIZE : 0;
+    for (*no = off / BKT_PAGE_SIZE; len && *no <= last; ++*no) {
         *page = find(c, *no);
-        if (!*page || !(*page)->run->arrived)
+        if (!*page || !(*page)->range->arrived)
             return true;
     }
     return false;
 }
 
-enum page_state page_cache_state(struct page_cache *c, uint64_t off, uint64_t len)
+enum bkt_page_state bkt_page_cache_state(struct bkt_page_cache *c, uint64_t off, uint64_t len)
 {
     struct page *page;
     uint64_t no;
     if (!first_missing(c, off, len, &page, &no))
-        return PAGE_HERE;
-    return page ? PAGE_COMING : PAGE_ABSENT;
+        return BKT_PAGE_HERE;
+    return page ? BKT_PAGE_COMING : BKT_PAGE_ABSENT;
 }
 
-void page_cache_chain(struct page_cache *c, uint64_t off, uint64_t len, uint32_t number, uint32_t *next)
+void bkt_page_cache_chain(struct bkt_page_cache *c, uint64_t off, uint64_t len, uint32_t number,
+                          uint32_t *next)
 {
     struct page *page;
     uint64_t no;
-    *next = PAGE_NONE;
+    *next = BKT_PAGE_NONE;
     if (!first_missing(c, off, len, &page, &no) || !page)
         return;
-    *next = page->run->chain;
-    page->run->chain = number;
+    *next = page->range->chain;
+    page->range->chain = number;
 }
 
-static void count_asked(struct page_cache *c, struct page *p)
+static void count_asked(struct bkt_page_cache *c, struct page *p)
 {
-    uint64_t region = p->no * PAGE_SIZE / REGION;
+    uint64_t region = p->no * BKT_PAGE_SIZE / REGION;
     if (p->asked)
         return;
     p->asked = true;
@@ -309,63 +313,63 @@ static void count_asked(struct page_cache *c, struct page *p)
         c->asked[region]++;
 }
 
-int page_cache_ask(struct page_cache *c, uint64_t off, uint64_t len, page_arrived *arrived, void *arg,
-                   struct bkt_err *err)
+int bkt_page_cache_ask(struct bkt_page_cache *c, uint64_t off, uint64_t len, bkt_page_arrived *arrived,
+                       void *arg, struct bkt_err *err)
 {
     struct page *page;
-    uint64_t no, last = len ? (off + len - 1) / PAGE_SIZE : 0;
+    uint64_t no, last = len ? (off + len - 1) / BKT_PAGE_SIZE : 0;
     while (first_missing(c, off, len, &page, &no)) {
-        bool guess = page && page->run->guess;
-        int rc = page ? finish(c, page->run, arrived, arg, guess ? NULL : err)
-                      : page_cache_fetch(c, no * PAGE_SIZE, off + len - no * PAGE_SIZE, false);
+        bool guess = page && page->range->guess;
+        int rc = page ? finish(c, page->range, arrived, arg, guess ? NULL : err)
+                      : bkt_page_cache_fetch(c, no * BKT_PAGE_SIZE, off + len - no * BKT_PAGE_SIZE, false);
         if (rc < 0 && !guess) /* a failed guess is asked for once more */
             return rc == BKT_ENOMEM && !page ? BKT_ERR(err, rc, "out of memory") : rc;
     }
-    for (no = off / PAGE_SIZE; len && no <= last; no++) {
+    for (no = off / BKT_PAGE_SIZE; len && no <= last; no++) {
         page = find(c, no);
         count_asked(c, page);
-        ring_remove(page->run); /* the last used */
-        ring_add(&c->here, page->run);
+        ring_remove(page->range); /* the last used */
+        ring_add(&c->here, page->range);
     }
     return BKT_OK;
 }
 
-uint64_t page_cache_copy(struct page_cache *c, uint64_t off, uint64_t len, void *to)
+uint64_t bkt_page_cache_copy(struct bkt_page_cache *c, uint64_t off, uint64_t len, void *to)
 {
     uint64_t done = 0;
     len = off < c->size ? bkt_min_u64(len, c->size - off) : 0;
     while (done < len) {
-        uint64_t in = (off + done) % PAGE_SIZE, n = bkt_min_u64(len - done, PAGE_SIZE - in);
-        const struct page *p = find(c, (off + done) / PAGE_SIZE);
-        if (!p || !p->run->arrived)
+        uint64_t in = (off + done) % BKT_PAGE_SIZE, n = bkt_min_u64(len - done, BKT_PAGE_SIZE - in);
+        const struct page *p = find(c, (off + done) / BKT_PAGE_SIZE);
+        if (!p || !p->range->arrived)
             break;
-        memcpy((unsigned char *)to + done, p->run->data + (p->no - p->run->first) * PAGE_SIZE + in,
+        memcpy((unsigned char *)to + done, p->range->data + (p->no - p->range->first) * BKT_PAGE_SIZE + in,
                (size_t)n);
         done += n;
     }
     return done;
 }
 
-const void *page_cache_view(const struct page_cache *c, uint64_t off, uint64_t len)
+const void *bkt_page_cache_view(const struct bkt_page_cache *c, uint64_t off, uint64_t len)
 {
-    const struct page *p = off < c->size && len <= c->size - off ? find(c, off / PAGE_SIZE) : NULL;
-    if (!p || !p->run->arrived)
+    const struct page *p = off < c->size && len <= c->size - off ? find(c, off / BKT_PAGE_SIZE) : NULL;
+    if (!p || !p->range->arrived)
         return NULL;
-    uint64_t in = off - p->run->first * PAGE_SIZE;
-    return len <= p->run->len - in ? p->run->data + in : NULL;
+    uint64_t in = off - p->range->first * BKT_PAGE_SIZE;
+    return len <= p->range->len - in ? p->range->data + in : NULL;
 }
 
-unsigned page_cache_density(const struct page_cache *c, uint64_t off)
+unsigned bkt_page_cache_density(const struct bkt_page_cache *c, uint64_t off)
 {
     return off / REGION < c->regions ? c->asked[off / REGION] : 0;
 }
 
 /* ---- the cache ---- */
 
-struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version,
-                                  uint64_t size, uint64_t limit)
+struct bkt_page_cache *bkt_page_cache_new(struct bkt_store *st, const char *key, struct bkt_version *version,
+                                          uint64_t size, uint64_t limit)
 {
-    struct page_cache *c = calloc(1, sizeof *c);
+    struct bkt_page_cache *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
     c->st = st, c->key = key, c->version = version, c->size = size, c->limit = limit;
@@ -382,12 +386,12 @@ struct page_cache *page_cache_new(struct bkt_store *st, const char *key, struct 
     return NULL;
 }
 
-void page_cache_share(struct page_cache *c, struct bkt_node_reads *n)
+void bkt_page_cache_share(struct bkt_page_cache *c, struct bkt_node_reads *n)
 {
     c->node = n;
 }
 
-void page_cache_free(struct page_cache *c)
+void bkt_page_cache_free(struct bkt_page_cache *c)
 {
     if (!c)
         return;
@@ -396,22 +400,22 @@ void page_cache_free(struct page_cache *c)
     while (c->coming.next != &c->coming)
         (void)finish(c, c->coming.next, NULL, NULL, NULL);
     while (c->here.next != &c->here)
-        run_free(c, c->here.next);
+        range_free(c, c->here.next);
     bkt_map_free(c->pages, NULL);
     free(c->asked);
     free(c);
 }
 
-const struct page_counts *page_cache_counts(const struct page_cache *c)
+const struct bkt_page_counts *bkt_page_cache_counts(const struct bkt_page_cache *c)
 {
     return &c->counts;
 }
 
-int page_cache_put_first(struct page_cache *c, const unsigned char *p, uint64_t n)
+int bkt_page_cache_put_first(struct bkt_page_cache *c, const unsigned char *p, uint64_t n)
 {
     n = bkt_min_u64(n, c->size);
-    unsigned pages = (unsigned)(n == c->size ? bkt_ceil_div(n, PAGE_SIZE) : n / PAGE_SIZE);
-    struct run *r = pages ? run_new(c, 0, pages, false) : NULL;
+    unsigned pages = (unsigned)(n == c->size ? bkt_ceil_div(n, BKT_PAGE_SIZE) : n / BKT_PAGE_SIZE);
+    struct page_range *r = pages ? range_new(c, 0, pages, false) : NULL;
     if (!r)
         return pages ? BKT_ENOMEM : BKT_OK;
     memcpy(r->data, p, (size_t)r->len);

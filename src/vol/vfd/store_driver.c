@@ -19,10 +19,10 @@
 
 /* The driver's part of an access list. */
 struct vfd_info {
-    struct vfd_shared *own;
+    struct bkt_vfd_shared *own;
 };
 
-static void shared_release(struct vfd_shared *s)
+static void shared_release(struct bkt_vfd_shared *s)
 {
     if (!s || --s->refs)
         return;
@@ -31,9 +31,9 @@ static void shared_release(struct vfd_shared *s)
     free(s);
 }
 
-static struct vfd_shared *shared_new(const char *base, const struct bkt_settings *set)
+static struct bkt_vfd_shared *shared_new(const char *base, const struct bkt_settings *set)
 {
-    struct vfd_shared *s = calloc(1, sizeof *s);
+    struct bkt_vfd_shared *s = calloc(1, sizeof *s);
     if (!s || bkt_settings_copy(&s->set, set, NULL) < 0) {
         free(s);
         return NULL;
@@ -46,7 +46,7 @@ static struct vfd_shared *shared_new(const char *base, const struct bkt_settings
     return NULL;
 }
 
-static void *info_of(struct vfd_shared *s)
+static void *info_of(struct bkt_vfd_shared *s)
 {
     struct vfd_info *info = malloc(sizeof *info);
     if (!info)
@@ -60,20 +60,21 @@ static hid_t driver = H5I_INVALID_HID;
 
 /* ---- reading ---- */
 
-static struct bkt_req range(struct vfd_file *f, uint64_t off, uint64_t len, void *dst)
+static struct bkt_req range(struct bkt_vfd_file *f, uint64_t off, uint64_t len, void *dst)
 {
     return (struct bkt_req){.op = BKT_GET, .key = f->key, .off = off, .len = len, .dst = dst,
                             .if_match = bkt_version_condition(&f->version), .version = &f->version};
 }
 
-static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned char *to, struct bkt_err *err)
+static int read_long(struct bkt_vfd_file *f, uint64_t off, uint64_t len, unsigned char *to,
+                     struct bkt_err *err)
 {
     size_t                                 n    = (size_t)bkt_ceil_div(len, f->part);
     BKT_CLEANUP(bkt_freep) struct bkt_req *reqs = calloc(n, sizeof *reqs);
     BKT_NEED(err, reqs);
     for (size_t i = 0; i < n; i++)
         reqs[i] = range(f, off + i * f->part, bkt_min_u64(f->part, len - i * f->part), to + i * f->part);
-    int rc = bkt_store_run(f->st, reqs, n, err);
+    int rc = bkt_store_perform(f->st, reqs, n, err);
     for (size_t i = 0; i < n; i++)
         bkt_req_fini(&reqs[i]);
     return rc;
@@ -82,15 +83,15 @@ static int read_long(struct vfd_file *f, uint64_t off, uint64_t len, unsigned ch
 /* ---- HDF5's side ---- */
 
 /* The first bytes of the file are here: make the cache and the foresight that read the rest. */
-static int begin(struct vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
+static int begin(struct bkt_vfd_file *f, const unsigned char *first, uint64_t n, struct bkt_err *err)
 {
-    f->pages = page_cache_new(f->st, f->key, &f->version, f->size, KEEP);
-    f->fore  = f->pages ? foresight_new(f->pages, f->size) : NULL;
-    BKT_NEED(err, f->fore && page_cache_put_first(f->pages, first, n) >= 0);
+    f->pages = bkt_page_cache_new(f->st, f->key, &f->version, f->size, KEEP);
+    f->fore = f->pages ? bkt_foresight_new(f->pages, f->size) : NULL;
+    BKT_NEED(err, f->fore && bkt_page_cache_put_first(f->pages, first, n) >= 0);
     return BKT_OK;
 }
 
-static int start_expected(struct vfd_file *f, struct vfd_expected *e, struct bkt_err *err)
+static int start_expected(struct bkt_vfd_file *f, struct bkt_vfd_expected *e, struct bkt_err *err)
 {
     f->st = e->st, f->key = e->key, f->size = e->size, f->version = e->version;
     int rc = begin(f, e->first, e->n, err);
@@ -99,31 +100,31 @@ static int start_expected(struct vfd_file *f, struct vfd_expected *e, struct bkt
 }
 
 /* HDF5 opens a file once more to find out that it is open: no request is needed. */
-static int start_twin(struct vfd_file *f, const struct vfd_file *twin, struct bkt_err *err)
+static int start_twin(struct bkt_vfd_file *f, const struct bkt_vfd_file *twin, struct bkt_err *err)
 {
-    unsigned char first[PAGE_SIZE];
-    BKT_PASS(vfd_open_store(f->name, &f->shared->set, &f->st, &f->key, err));
+    unsigned char first[BKT_PAGE_SIZE];
+    BKT_PASS(bkt_vfd_open_store(f->name, &f->shared->set, &f->st, &f->key, err));
     f->size = twin->size;
     f->version = twin->version;
-    return begin(f, first, page_cache_copy(twin->pages, 0, sizeof first, first), err);
+    return begin(f, first, bkt_page_cache_copy(twin->pages, 0, sizeof first, first), err);
 }
 
-static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_err *err)
+static int start(struct bkt_vfd_file *f, const struct bkt_settings *set, struct bkt_err *err)
 {
-    struct vfd_expected                   e;
+    struct bkt_vfd_expected e;
     BKT_CLEANUP(bkt_freep) unsigned char *first = NULL;
     f->part                                     = set->part_size;
-    const struct vfd_file *twin = vfd_open_twin(f->shared, f->name);
+    const struct bkt_vfd_file *twin = bkt_vfd_open_twin(f->shared, f->name);
     if (twin && !bkt_store_is_local(twin->st))
         return start_twin(f, twin, err);
-    int taken = vfd_take_expected(f->name, &e, err);
+    int taken = bkt_vfd_take_expected(f->name, &e, err);
     if (taken)
         return taken < 0 ? taken : start_expected(f, &e, err);
-    BKT_PASS(vfd_open_store(f->name, set, &f->st, &f->key, err));
-    BKT_NEED(err, (first = malloc(VFD_FIRST)));
-    struct bkt_req req = range(f, 0, VFD_FIRST, first);
+    BKT_PASS(bkt_vfd_open_store(f->name, set, &f->st, &f->key, err));
+    BKT_NEED(err, (first = malloc(BKT_VFD_FIRST)));
+    struct bkt_req req = range(f, 0, BKT_VFD_FIRST, first);
     req.may_be_short   = true;
-    int rc             = bkt_store_run(f->st, &req, 1, err);
+    int rc = bkt_store_perform(f->st, &req, 1, err);
     f->size            = req.size;
     uint64_t n = req.n;
     bkt_req_fini(&req);
@@ -133,12 +134,12 @@ static int start(struct vfd_file *f, const struct bkt_settings *set, struct bkt_
     return begin(f, first, n, err);
 }
 
-static void file_free(struct vfd_file *f)
+static void file_free(struct bkt_vfd_file *f)
 {
     if (!f)
         return;
-    foresight_free(f->fore);
-    page_cache_free(f->pages);
+    bkt_foresight_free(f->fore);
+    bkt_page_cache_free(f->pages);
     bkt_node_reads_free(f->reads);
     bkt_comm_close(f->group);
     if (f->lock >= 0)
@@ -165,16 +166,17 @@ static bool takes_no_lock(hid_t fapl)
 }
 
 /* A server that answers every name has members of a family without end. */
-static int check_members(const struct vfd_file *f, const char *name, struct bkt_err *err)
+static int check_members(const struct bkt_vfd_file *f, const char *name, struct bkt_err *err)
 {
     unsigned n = 0;
-    for (const struct vfd_file *o = vfd_all_open; o; o = o->other)
+    for (const struct bkt_vfd_file *o = vfd_all_open; o; o = o->other)
         n += o->shared == f->shared;
-    BKT_FAIL_IF(err, n >= VFD_MEMBERS, BKT_EUNSUP, "%s: more than %u files of a family", name, VFD_MEMBERS);
+    BKT_FAIL_IF(err, n >= BKT_VFD_MEMBERS, BKT_EUNSUP, "%s: more than %u files of a family", name,
+                BKT_VFD_MEMBERS);
     return BKT_OK;
 }
 
-static int open_named(struct vfd_file *f, const char *name, unsigned flags, struct bkt_err *err)
+static int open_named(struct bkt_vfd_file *f, const char *name, unsigned flags, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     BKT_FAIL_IF(err, flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT), BKT_EUNSUP,
@@ -182,7 +184,7 @@ static int open_named(struct vfd_file *f, const char *name, unsigned flags, stru
                 "of it, which can be written",
                 name);
     BKT_PASS(check_members(f, name, err));
-    BKT_PASS(store_name_of(f->shared->base, &f->shared->set, name, &full, err));
+    BKT_PASS(bkt_vfd_store_name(f->shared->base, &f->shared->set, name, &full, err));
     BKT_NEED(err, (f->name = strdup(bkt_buf_str(&full))));
     return start(f, &f->shared->set, err);
 }
@@ -191,7 +193,7 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
 {
     struct bkt_err         err  = {.n = 0};
     const struct vfd_info *info = H5Pget_driver_info(fapl);
-    struct vfd_file       *f    = info ? calloc(1, sizeof *f) : NULL;
+    struct bkt_vfd_file *f = info ? calloc(1, sizeof *f) : NULL;
     int                    rc   = BKT_ENOMEM;
     (void)maxaddr;
     if (f) {
@@ -211,7 +213,10 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     return NULL;
 }
 
-static void *fapl_get(H5FD_t *file) { return info_of(((struct vfd_file *)file)->shared); }
+static void *fapl_get(H5FD_t *file)
+{
+    return info_of(((struct bkt_vfd_file *)file)->shared);
+}
 
 static void *fapl_copy(const void *info) { return info_of(((const struct vfd_info *)info)->own); }
 
@@ -224,18 +229,18 @@ static herr_t fapl_free(void *info)
 
 static herr_t vfd_close(H5FD_t *file)
 {
-    struct vfd_file **at = &vfd_all_open;
-    while (*at && *at != (struct vfd_file *)file)
+    struct bkt_vfd_file **at = &vfd_all_open;
+    while (*at && *at != (struct bkt_vfd_file *)file)
         at = &(*at)->other;
     if (*at)
         *at = (*at)->other;
-    file_free((struct vfd_file *)file);
+    file_free((struct bkt_vfd_file *)file);
     return 0;
 }
 
 static int vfd_cmp(const H5FD_t *a, const H5FD_t *b)
 {
-    const struct vfd_file *x = (const struct vfd_file *)a, *y = (const struct vfd_file *)b;
+    const struct bkt_vfd_file *x = (const struct bkt_vfd_file *)a, *y = (const struct bkt_vfd_file *)b;
     int order = strcmp(x->name, y->name);
     return order ? order
                  : strcmp(x->version.etag,
@@ -252,20 +257,20 @@ static herr_t vfd_query(const H5FD_t *file, unsigned long *flags)
 static haddr_t vfd_get_eoa(const H5FD_t *file, H5FD_mem_t type)
 {
     (void)type;
-    return ((const struct vfd_file *)file)->eoa;
+    return ((const struct bkt_vfd_file *)file)->eoa;
 }
 
 static herr_t vfd_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t addr)
 {
     (void)type;
-    ((struct vfd_file *)file)->eoa = addr;
+    ((struct bkt_vfd_file *)file)->eoa = addr;
     return 0;
 }
 
 static haddr_t vfd_get_eof(const H5FD_t *file, H5FD_mem_t type)
 {
     (void)type;
-    return ((const struct vfd_file *)file)->size;
+    return ((const struct bkt_vfd_file *)file)->size;
 }
 
 static herr_t vfd_get_handle(H5FD_t *file, hid_t fapl, void **handle)
@@ -275,33 +280,37 @@ static herr_t vfd_get_handle(H5FD_t *file, hid_t fapl, void **handle)
     return 0;
 }
 
-static enum fore_type type_of(H5FD_mem_t type)
+static enum bkt_fore_type type_of(H5FD_mem_t type)
 {
     switch (type) {
-    case H5FD_MEM_SUPER: return FORE_SUPER;
-    case H5FD_MEM_OHDR: return FORE_HEADER;
-    case H5FD_MEM_DRAW: return FORE_RAW;
-    default: return FORE_OTHER;
+    case H5FD_MEM_SUPER:
+        return BKT_FORE_SUPER;
+    case H5FD_MEM_OHDR:
+        return BKT_FORE_HEADER;
+    case H5FD_MEM_DRAW:
+        return BKT_FORE_RAW;
+    default:
+        return BKT_FORE_OTHER;
     }
 }
 
 static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, void *buf)
 {
-    struct vfd_file *f   = (struct vfd_file *)file;
+    struct bkt_vfd_file *f = (struct bkt_vfd_file *)file;
     struct bkt_err   err = {.n = 0};
     int              rc  = BKT_OK;
     (void)dxpl;
     if (f->record && type == H5FD_MEM_DRAW) {
-        *f->record = (struct vfd_recorded){f->record->n + 1, addr, size};
+        *f->record = (struct bkt_vfd_recorded){f->record->n + 1, addr, size};
         return 0;
     }
     uint64_t n = addr < f->size ? bkt_min_u64(size, f->size - addr) : 0;
     memset((unsigned char *)buf + n, 0,
            size - (size_t)n); /* zeros behind the end, as from HDF5's own drivers */
-    if (n > LONG_READ && (n > KEEP / 4 || page_cache_state(f->pages, addr, n) == PAGE_ABSENT))
+    if (n > LONG_READ && (n > KEEP / 4 || bkt_page_cache_state(f->pages, addr, n) == BKT_PAGE_ABSENT))
         rc = read_long(f, addr, n, buf, &err);
     else if (n)
-        rc = foresight_read(f->fore, type_of(type), addr, n, buf, &err);
+        rc = bkt_foresight_read(f->fore, type_of(type), addr, n, buf, &err);
     if (rc == BKT_OK)
         return 0;
     f->failed = rc;
@@ -318,7 +327,7 @@ static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
  * have no locks, but HDF5 obeys a superblock's mark "open for writing" only if a driver has them. */
 static herr_t vfd_lock(H5FD_t *file, hbool_t rw)
 {
-    struct vfd_file *f   = (struct vfd_file *)file;
+    struct bkt_vfd_file *f = (struct bkt_vfd_file *)file;
     struct bkt_err   err = {.n = 0};
     (void)rw; /* the file is never opened for writing */
     if (strncasecmp(f->name, "file:///", 8) != 0)
@@ -333,7 +342,7 @@ static herr_t vfd_lock(H5FD_t *file, hbool_t rw)
 
 static herr_t vfd_unlock(H5FD_t *file)
 {
-    struct vfd_file *f = (struct vfd_file *)file;
+    struct bkt_vfd_file *f = (struct bkt_vfd_file *)file;
     if (f->lock >= 0)
         (void)close(f->lock);
     f->lock = -1;
@@ -365,7 +374,7 @@ static const H5FD_class_t class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct bkt_err *err)
 {
     struct vfd_info info = {shared_new(name, set)};
     BKT_NEED(err, info.own);
@@ -376,15 +385,15 @@ int vfd_set(hid_t fapl, const char *name, const struct bkt_settings *set, struct
     return set_up ? BKT_OK : BKT_ERR(err, BKT_EHDF5, "HDF5 refuses the file driver for stores");
 }
 
-bool vfd_is_driver(hid_t id)
+bool bkt_vfd_is_driver(hid_t id)
 {
     return id >= 0 && id == driver;
 }
 
-void vfd_term(void)
+void bkt_vfd_term(void)
 {
     hbool_t ending = false;
-    vfd_expect_nothing();
+    bkt_vfd_expect_nothing();
     if (driver >= 0 && H5is_library_terminating(&ending) >= 0 && !ending)
         (void)H5FDunregister(driver); /* when HDF5 ends, it releases the driver itself */
     driver = H5I_INVALID_HID;

@@ -15,7 +15,7 @@
 struct expected {
     struct expected    *next;
     char               *name;
-    struct vfd_expected got;
+    struct bkt_vfd_expected got;
     struct bkt_await    get; /* begun, once it is in the list */
     atomic_bool         cancel;
     struct bkt_settings set;   /* of the request */
@@ -75,22 +75,27 @@ static struct expected *current(const char *name, const struct bkt_settings *set
 static bool prepare(struct expected *e, const char *name, const struct bkt_settings *set)
 {
     return bkt_settings_copy(&e->set, set, NULL) == BKT_OK && (e->name = strdup(name)) &&
-           (e->got.first = malloc(VFD_FIRST)) &&
-           vfd_open_store(name, set, &e->got.st, &e->got.key, NULL) == BKT_OK &&
+           (e->got.first = malloc(BKT_VFD_FIRST)) &&
+           bkt_vfd_open_store(name, set, &e->got.st, &e->got.key, NULL) == BKT_OK &&
            !bkt_store_is_local(e->got.st);
 }
 
-void vfd_expect(const char *name, const struct bkt_settings *set)
+void bkt_vfd_expect(const char *name, const struct bkt_settings *set)
 {
-    struct expected *e = !vfd_takes(name) || current(name, set) ? NULL : calloc(1, sizeof *e);
+    struct expected *e = !bkt_vfd_takes(name) || current(name, set) ? NULL : calloc(1, sizeof *e);
     if (!e)
         return;
     if (!prepare(e, name, set)) {
         expected_free(e);
         return;
     }
-    e->get.req = (struct bkt_req){.op = BKT_GET, .key = e->got.key, .len = VFD_FIRST, .dst = e->got.first,
-                                  .may_be_short = true, .cancel = &e->cancel, .version = &e->got.version};
+    e->get.req = (struct bkt_req){.op = BKT_GET,
+                                  .key = e->got.key,
+                                  .len = BKT_VFD_FIRST,
+                                  .dst = e->got.first,
+                                  .may_be_short = true,
+                                  .cancel = &e->cancel,
+                                  .version = &e->got.version};
     e->next    = list;
     list       = e;
     bkt_await_start(NULL, e->got.st, &e->get);
@@ -109,7 +114,7 @@ static int outcome(struct expected *e, struct bkt_err *err)
     return BKT_OK;
 }
 
-int vfd_take_expected(const char *name, struct vfd_expected *out, struct bkt_err *err)
+int bkt_vfd_take_expected(const char *name, struct bkt_vfd_expected *out, struct bkt_err *err)
 {
     struct expected **at = find(name);
     if (!*at)
@@ -117,13 +122,13 @@ int vfd_take_expected(const char *name, struct vfd_expected *out, struct bkt_err
     int rc = outcome(*at, err);
     if (rc == BKT_OK) {
         *out = (*at)->got;
-        (*at)->got = (struct vfd_expected){.st = NULL};
+        (*at)->got = (struct bkt_vfd_expected){.st = NULL};
     }
     drop(at);
     return rc < 0 ? rc : 1;
 }
 
-int vfd_expected_wait(const char *name, struct bkt_err *err)
+int bkt_vfd_expected_wait(const char *name, struct bkt_err *err)
 {
     struct expected **at = find(name);
     int rc = *at ? outcome(*at, err) : BKT_OK;
@@ -132,7 +137,7 @@ int vfd_expected_wait(const char *name, struct bkt_err *err)
     return rc;
 }
 
-bool vfd_expected_is_hdf5(const char *name)
+bool bkt_vfd_expected_is_hdf5(const char *name)
 {
     struct expected *e = *find(name);
     if (!e || outcome(e, NULL) < 0)
@@ -144,27 +149,27 @@ bool vfd_expected_is_hdf5(const char *name)
     return false;
 }
 
-void vfd_expect_soon(const char *name)
+void bkt_vfd_expect_soon(const char *name)
 {
     struct expected *e = *find(name);
     if (e)
         e->until = bkt_seconds_now() + SOON;
 }
 
-bool vfd_is_expected_soon(const char *name, const struct bkt_settings *set)
+bool bkt_vfd_is_expected_soon(const char *name, const struct bkt_settings *set)
 {
     struct expected *e = current(name, set);
     return e && e->until;
 }
 
-void vfd_expect_not(const char *name)
+void bkt_vfd_expect_not(const char *name)
 {
     struct expected **at = find(name);
     if (*at)
         drop(at);
 }
 
-void vfd_expect_nothing(void)
+void bkt_vfd_expect_nothing(void)
 {
     while (list)
         drop(&list);

@@ -10,11 +10,11 @@
 #include "vol/vfd/store_driver_ahead.h"
 #include "vol/vfd/store_driver_impl.h"
 
-struct vfd_file *vfd_all_open;
+struct bkt_vfd_file *vfd_all_open;
 
-struct vfd_file *vfd_open_twin(const struct vfd_shared *shared, const char *name)
+struct bkt_vfd_file *bkt_vfd_open_twin(const struct bkt_vfd_shared *shared, const char *name)
 {
-    struct vfd_file *f = vfd_all_open;
+    struct bkt_vfd_file *f = vfd_all_open;
     while (f && (f->shared != shared || !f->pages || strcmp(f->name, name) != 0))
         f = f->other;
     return f;
@@ -25,20 +25,20 @@ static bool is_folder(const struct bkt_store *st)
     return strncmp(bkt_store_uri(st), "file:", 5) == 0;
 }
 
-int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
-             struct bkt_err *err)
+int bkt_vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
+                 struct bkt_err *err)
 {
     struct bkt_store            *st  = NULL;
     BKT_CLEANUP(bkt_freep) char *key = NULL;
-    for (const struct vfd_file *f = vfd_all_open; f; f = f->other)
+    for (const struct bkt_vfd_file *f = vfd_all_open; f; f = f->other)
         if (strcmp(f->name, name) == 0 && !bkt_store_is_local(f->st)) { /* known from its first answer */
             *size = f->size;
             (void)snprintf(etag, n_etag, "%s", f->version.etag);
             return BKT_OK;
         }
-    BKT_PASS(vfd_open_store(name, set, &st, &key, err));
+    BKT_PASS(bkt_vfd_open_store(name, set, &st, &key, err));
     struct bkt_req req = {.op = BKT_HEAD, .key = key};
-    int            rc  = bkt_store_run(st, &req, 1, err);
+    int rc = bkt_store_perform(st, &req, 1, err);
     if (rc == BKT_OK) {
         *size = req.size;
         if (is_folder(st))
@@ -56,41 +56,41 @@ int vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, c
 static bool is_ours(hid_t file)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Fget_access_plist(file);
-    return vfd_is_driver(fapl < 0 ? fapl : H5Pget_driver(fapl));
+    return bkt_vfd_is_driver(fapl < 0 ? fapl : H5Pget_driver(fapl));
 }
 
 /* Only the address is compared: another driver's handle is something else. */
-static struct vfd_file *behind(hid_t object, bool alone)
+static struct bkt_vfd_file *behind(hid_t object, bool alone)
 {
     void *handle = NULL;
     BKT_CLEANUP(bkt_hid_closep) hid_t file = vfd_all_open ? H5Iget_file_id(object) : H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep)
     hid_t list = file < 0 || alone ? H5I_INVALID_HID : H5Fget_access_plist(file); /* a family needs one */
-    if (file < 0 ||
-        PASS_ON(NULL, H5Fget_vfd_handle(file, alone ? H5P_DEFAULT : list, &handle), "H5Fget_vfd_handle") < 0)
+    if (file < 0 || BKT_PASS_H5(NULL, H5Fget_vfd_handle(file, alone ? H5P_DEFAULT : list, &handle),
+                                "H5Fget_vfd_handle") < 0)
         return NULL;
-    struct vfd_file *f = vfd_all_open;
+    struct bkt_vfd_file *f = vfd_all_open;
     while (f && f != handle)
         f = f->other;
     return f && alone && !is_ours(file) ? NULL : f;
 }
 
-struct vfd_file *vfd_behind(hid_t object)
+struct bkt_vfd_file *bkt_vfd_behind(hid_t object)
 {
     return behind(object, true);
 }
 
-struct vfd_file *vfd_first_behind(hid_t object)
+struct bkt_vfd_file *bkt_vfd_first_behind(hid_t object)
 {
     return behind(object, false);
 }
 
-struct vfd_facts vfd_facts(struct vfd_file *f)
+struct bkt_vfd_facts bkt_vfd_facts(struct bkt_vfd_file *f)
 {
-    return (struct vfd_facts){f->st, f->key, &f->version, f->size, is_folder(f->st), f->fore, f->pages};
+    return (struct bkt_vfd_facts){f->st, f->key, &f->version, f->size, is_folder(f->st), f->fore, f->pages};
 }
 
-int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
+int bkt_vfd_domain(struct bkt_vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
 {
     if (!f->dom)
         BKT_PASS(bkt_domain_of_file(f->st, f->key, &f->shared->set, &f->dom, err));
@@ -98,34 +98,34 @@ int vfd_domain(struct vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
     return BKT_OK;
 }
 
-int vfd_linked_name(struct vfd_file *f, const char *name, struct bkt_buf *full, struct bkt_err *err)
+int bkt_vfd_linked_name(struct bkt_vfd_file *f, const char *name, struct bkt_buf *full, struct bkt_err *err)
 {
-    return store_name_of(f->shared->base, &f->shared->set, name, full, err);
+    return bkt_vfd_store_name(f->shared->base, &f->shared->set, name, full, err);
 }
 
-void vfd_expect_linked(struct vfd_file *f, const char *full)
+void bkt_vfd_expect_linked(struct bkt_vfd_file *f, const char *full)
 {
-    if (!vfd_open_twin(f->shared, full))
-        vfd_expect(full, &f->shared->set);
+    if (!bkt_vfd_open_twin(f->shared, full))
+        bkt_vfd_expect(full, &f->shared->set);
 }
 
-void vfd_set_group(struct vfd_file *f, struct bkt_comm *c, struct bkt_node_reads *reads)
+void bkt_vfd_set_group(struct bkt_vfd_file *f, struct bkt_comm *c, struct bkt_node_reads *reads)
 {
     f->group = c;
     f->reads = reads;
-    page_cache_share(f->pages, reads);
+    bkt_page_cache_share(f->pages, reads);
 }
 
-struct bkt_comm *vfd_group(const struct vfd_file *f)
+struct bkt_comm *bkt_vfd_group(const struct bkt_vfd_file *f)
 {
     return f->group;
 }
 
 /* A family's files share the list, and so do files behind links, which the call may have read, too. */
-int vfd_failure(struct vfd_file *file)
+int bkt_vfd_failure(struct bkt_vfd_file *file)
 {
     int rc = BKT_OK;
-    for (struct vfd_file *f = vfd_all_open; f; f = f->other)
+    for (struct bkt_vfd_file *f = vfd_all_open; f; f = f->other)
         if (f->shared == file->shared) {
             rc = rc < 0 ? rc : f->failed;
             f->failed = BKT_OK;
@@ -133,7 +133,10 @@ int vfd_failure(struct vfd_file *file)
     return rc;
 }
 
-void vfd_record(struct vfd_file *f, struct vfd_recorded *to) { f->record = to; }
+void bkt_vfd_record(struct bkt_vfd_file *f, struct bkt_vfd_recorded *to)
+{
+    f->record = to;
+}
 
 /* ---- a family ---- */
 
@@ -153,18 +156,19 @@ static int member_name(const char *format, unsigned number, struct bkt_buf *out)
 }
 
 /* The open file of a member; NULL: it is not open. */
-static struct vfd_file *member(struct vfd_file *first, const char *format, unsigned number)
+static struct bkt_vfd_file *member(struct bkt_vfd_file *first, const char *format, unsigned number)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, full = {0};
-    if (member_name(format, number, &name) < 0 || vfd_linked_name(first, bkt_buf_str(&name), &full, NULL) < 0)
+    if (member_name(format, number, &name) < 0 ||
+        bkt_vfd_linked_name(first, bkt_buf_str(&name), &full, NULL) < 0)
         return NULL;
-    return vfd_open_twin(first->shared, bkt_buf_str(&full));
+    return bkt_vfd_open_twin(first->shared, bkt_buf_str(&full));
 }
 
 /* A member is a part of @p each bytes, of which the file may have fewer. */
-static size_t add_parts(struct bkt_concat_file *v, struct vfd_file *f, uint64_t each, bool is_last)
+static size_t add_parts(struct bkt_concat_file *v, struct bkt_vfd_file *f, uint64_t each, bool is_last)
 {
-    struct vfd_facts facts = vfd_facts(f);
+    struct bkt_vfd_facts facts = bkt_vfd_facts(f);
     uint64_t has = bkt_min_u64(facts.size, each);
     size_t n = 0;
     if (has)
@@ -175,17 +179,17 @@ static size_t add_parts(struct bkt_concat_file *v, struct vfd_file *f, uint64_t 
     return n;
 }
 
-static int join(struct vfd_file *first, const char *format, uint64_t each, struct bkt_store **st,
+static int join(struct bkt_vfd_file *first, const char *format, uint64_t each, struct bkt_store **st,
                 uint64_t *size, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct bkt_concat_file *v = calloc(2 * VFD_MEMBERS + 2, sizeof *v);
+    BKT_CLEANUP(bkt_freep) struct bkt_concat_file *v = calloc(2 * BKT_VFD_MEMBERS + 2, sizeof *v);
     size_t n = 0;
     BKT_NEED(err, v);
-    struct vfd_file *f = member(first, format, 0);
+    struct bkt_vfd_file *f = member(first, format, 0);
     if (f != first)
         return BKT_EUNSUP;
-    for (unsigned i = 0; f && i < VFD_MEMBERS; i++) {
-        struct vfd_file *next = member(first, format, i + 1);
+    for (unsigned i = 0; f && i < BKT_VFD_MEMBERS; i++) {
+        struct bkt_vfd_file *next = member(first, format, i + 1);
         n += add_parts(v + n, f, each, !next);
         f = next;
     }
@@ -206,12 +210,12 @@ static bool is_family(hid_t file, uint64_t *each)
     return size > 0;
 }
 
-int vfd_family_of(hid_t object, struct vfd_file **first, struct bkt_store **st, uint64_t *size,
-                  struct bkt_err *err)
+int bkt_vfd_family_of(hid_t object, struct bkt_vfd_file **first, struct bkt_store **st, uint64_t *size,
+                      struct bkt_err *err)
 {
     uint64_t each = 0;
     char format[4096];
-    struct vfd_file *f = vfd_first_behind(object);
+    struct bkt_vfd_file *f = bkt_vfd_first_behind(object);
     *first = NULL;
     *size = 0;
     if (!f)

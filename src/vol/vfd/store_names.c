@@ -10,7 +10,7 @@
 
 static const char *const schemes[] = {"s3://", "hsds+s3://", "file:///", "https://", "http://", "mem:"};
 
-bool vfd_takes(const char *name)
+bool bkt_vfd_takes(const char *name)
 {
     for (size_t i = 0; i < BKT_COUNT(schemes); i++)
         if (strncasecmp(name, schemes[i], strlen(schemes[i])) == 0)
@@ -19,8 +19,8 @@ bool vfd_takes(const char *name)
 }
 
 /* A bucket or directory is the store, and the rest is the key.  A web address is a store of its own. */
-int vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key,
-                   struct bkt_err *err)
+int bkt_vfd_open_store(const char *name, const struct bkt_settings *set, struct bkt_store **st, char **key,
+                       struct bkt_err *err)
 {
     const char *full  = strncasecmp(name, "hsds+s3://", 10) == 0 ? name + 5 : name;
     const char *rest  = strstr(full, "://");
@@ -61,7 +61,7 @@ static const char *full_name_in(const char *name)
 {
     const char *found = NULL;
     for (const char *p = name; p; p = strchr(p, '/'), p = p ? p + 1 : NULL)
-        if (vfd_takes(p))
+        if (bkt_vfd_takes(p))
             found = p;
     return found;
 }
@@ -101,8 +101,8 @@ static int elsewhere(const char *base, const struct bkt_settings *set, const cha
     return bkt_buf_add_str(out, strncasecmp(full, "hsds+", 5) == 0 ? full + 5 : full);
 }
 
-int store_name_of(const char *base, const struct bkt_settings *set, const char *name, struct bkt_buf *out,
-                  struct bkt_err *err)
+int bkt_vfd_store_name(const char *base, const struct bkt_settings *set, const char *name,
+                       struct bkt_buf *out, struct bkt_err *err)
 {
     const char *full = full_name_in(name);
     size_t folder = folder_length(base);

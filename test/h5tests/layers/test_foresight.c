@@ -302,7 +302,7 @@ static struct sum walk(const char *name, const struct bkt_settings *set, bool da
     struct sum s = {.hash = 1, .data = data};
     struct bkt_err err = {0};
     hid_t fapl = id(H5Pcreate(H5P_FILE_ACCESS), "list");
-    must(set ? vfd_set(fapl, name, set, &err) : H5Pset_vol(fapl, H5VL_NATIVE, NULL), "driver");
+    must(set ? bkt_vfd_set(fapl, name, set, &err) : H5Pset_vol(fapl, H5VL_NATIVE, NULL), "driver");
     hid_t file = id(H5Fopen(name, H5F_ACC_RDONLY, fapl), name);
     must(H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_INC, add, &s, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS),
          "H5Ovisit");
@@ -316,7 +316,7 @@ static void open_one(const char *name, const struct bkt_settings *set, const cha
 {
     struct bkt_err err = {0};
     hid_t fapl = id(H5Pcreate(H5P_FILE_ACCESS), "list");
-    must(vfd_set(fapl, name, set, &err), "driver");
+    must(bkt_vfd_set(fapl, name, set, &err), "driver");
     hid_t file = id(H5Fopen(name, H5F_ACC_RDONLY, fapl), name);
     hid_t d = id(H5Dopen2(file, path, H5P_DEFAULT), path);
     (void)H5Dclose(d);
@@ -334,12 +334,12 @@ struct cost {
 
 /* The order of answers differs from run to run, so the limits have room.  ROS3 takes a round trip for each
  * request. */
-static struct cost cost_since(const struct fore_counts *from)
+static struct cost cost_since(const struct bkt_fore_counts *from)
 {
-    struct fore_counts now = foresight_counts();
+    struct bkt_fore_counts now = bkt_foresight_counts();
     return (struct cost){1 + (unsigned)(now.round_trips - from->round_trips),
                          1 + (unsigned)(now.requests - from->requests),
-                         (double)(VFD_FIRST + now.bytes - from->bytes) / 1048576};
+                         (double)(BKT_VFD_FIRST + now.bytes - from->bytes) / 1048576};
 }
 
 /* Objects, attributes and values are the same, and nearly all structures were foreseen. */
@@ -352,9 +352,9 @@ static void test_forms(struct server *s, const struct bkt_settings *set)
         write_zoo(path, &forms[i]);
         serve(path);
         struct sum native = walk(path, NULL, true);
-        struct fore_counts before = foresight_counts();
+        struct bkt_fore_counts before = bkt_foresight_counts();
         struct sum ours = walk(url, set, true);
-        struct fore_counts after = foresight_counts();
+        struct bkt_fore_counts after = bkt_foresight_counts();
         CHECK(native.objects == ours.objects && native.hash == ours.hash, "%s: %llu objects, native %llu",
               forms[i].name, (unsigned long long)ours.objects, (unsigned long long)native.objects);
         unsigned known = (unsigned)(after.known - before.known),
@@ -397,11 +397,11 @@ static void test_shape(struct server *server, const struct bkt_settings *set, co
     write_scattered(path_of("scattered.h5"), s->low, s->groups, s->datasets, s->bytes);
     serve(path_of("scattered.h5"));
     (void)snprintf(url, sizeof url, "%s/scattered.h5", server_url(server));
-    struct fore_counts from = foresight_counts();
+    struct bkt_fore_counts from = bkt_foresight_counts();
     struct sum all = walk(url, set, false);
     CHECK(all.objects == objects, "%s: %llu objects", s->name, (unsigned long long)all.objects);
     check_cost(s, "all", cost_since(&from), &s->all_most);
-    from = foresight_counts();
+    from = bkt_foresight_counts();
     open_one(url, set, s->one);
     check_cost(s, "one object", cost_since(&from), &s->one_most);
 }
@@ -416,7 +416,7 @@ int main(void)
     test_forms(s, &set);
     for (size_t i = 0; i < BKT_COUNT(shapes); i++)
         test_shape(s, &set, &shapes[i]);
-    vfd_term();
+    bkt_vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
     server_stop(s);

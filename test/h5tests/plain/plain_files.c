@@ -290,7 +290,7 @@ hid_t plain_open(const char *url, const struct bkt_settings *set)
 {
     struct bkt_err err = {.n = 0};
     hid_t fapl = must_id(H5Pcreate(H5P_FILE_ACCESS), "list");
-    must_do(vfd_set(fapl, url, set, &err), "driver");
+    must_do(bkt_vfd_set(fapl, url, set, &err), "driver");
     hid_t file = H5Fopen(url, H5F_ACC_RDONLY, fapl);
     (void)H5Pclose(fapl);
     return file;

@@ -21,12 +21,12 @@ struct cost {
 };
 
 static struct bkt_stats stats_before;
-static struct fore_counts fore_before;
+static struct bkt_fore_counts fore_before;
 
 static void begin(void)
 {
     bkt_stats_get(&stats_before);
-    fore_before = foresight_counts();
+    fore_before = bkt_foresight_counts();
 }
 
 /* The file is closed.  @p reads: round trips of the reads by chunk, one each; the first bytes are another one. */
@@ -35,7 +35,7 @@ static struct cost cost(unsigned reads)
     struct bkt_stats now;
     bkt_stats_get(&now);
     return (struct cost){(unsigned)(now.get - stats_before.get),
-                         1 + reads + (unsigned)(foresight_counts().round_trips - fore_before.round_trips),
+                         1 + reads + (unsigned)(bkt_foresight_counts().round_trips - fore_before.round_trips),
                          (double)(now.bytes_in - stats_before.bytes_in) / 1048576};
 }
 
@@ -349,7 +349,7 @@ int main(int argc, char **argv)
     test_many(&set);
     test_first(&set);
     test_strings(&set);
-    vfd_term();
+    bkt_vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
     plain_serve_end();

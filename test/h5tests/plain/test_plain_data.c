@@ -205,7 +205,7 @@ int main(void)
     test_numbers(&set, "earliest", H5F_LIBVER_EARLIEST, H5T_STD_I32BE);
     test_numbers(&set, "latest", H5F_LIBVER_LATEST, H5T_STD_I16LE);
     CHECK(bkt_plain_counts.by_chunk > 1000, "%llu reads by chunk", (unsigned long long)bkt_plain_counts.by_chunk);
-    vfd_term();
+    bkt_vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
     plain_serve_end();

@@ -134,7 +134,7 @@ static void test_form(const struct bkt_settings *set, const struct form *f, cons
     write_one(f, v);
     hid_t member = must_id(H5Pcreate(H5P_FILE_ACCESS), "list");
     (void)snprintf(url, sizeof url, "%s/%s-%%03d.h5", plain_serve_folder(dir), f->name);
-    must_do(vfd_set(member, url, set, &err), "driver");
+    must_do(bkt_vfd_set(member, url, set, &err), "driver");
     hid_t fapl = family(member), file = must_id(H5Fopen(url, H5F_ACC_RDONLY, fapl), url);
     read_form(file, f, v);
     read_text(file);
@@ -166,7 +166,7 @@ int main(void)
         test_form(&set, &forms[i], v);
         end(&forms[i]);
     }
-    vfd_term();
+    bkt_vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
     plain_serve_end();

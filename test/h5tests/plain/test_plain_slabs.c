@@ -218,7 +218,7 @@ int main(void)
     test_ahead(&set, url);
     test_replaced(&set, url);
     test_small(&set);
-    vfd_term();
+    bkt_vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
     plain_serve_end();

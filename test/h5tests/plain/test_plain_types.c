@@ -270,7 +270,7 @@ static void test_family(const struct bkt_settings *set)
     must_do(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v), "H5Dwrite");
     (void)H5Dclose(d);
     (void)H5Fclose(file);
-    must_do(vfd_set(member, url, set, &err), "driver");
+    must_do(bkt_vfd_set(member, url, set, &err), "driver");
     must_do(H5Pset_fapl_family(fapl, 8192, member), "family");
     file = must_id(H5Fopen(url, H5F_ACC_RDONLY, fapl), url);
     d = must_id(H5Dopen2(file, "d", H5P_DEFAULT), "d");
@@ -466,7 +466,7 @@ int main(void)
     (void)H5Fclose(local);
     (void)H5Fclose(remote);
     CHECK(bkt_plain_counts.by_heaps > 100, "%llu reads of heaps", (unsigned long long)bkt_plain_counts.by_heaps);
-    vfd_term();
+    bkt_vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
     plain_serve_end();

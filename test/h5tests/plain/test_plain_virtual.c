@@ -365,7 +365,7 @@ int main(void)
     write_all();
     test_values(&set);
     test_requests(&set);
-    vfd_term();
+    bkt_vfd_term();
     bkt_settings_fini(&set);
     bkt_store_shutdown();
     plain_serve_end();

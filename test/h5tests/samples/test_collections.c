@@ -5,10 +5,10 @@
 
 #include "chunk/filter/pipeline.h"
 #include "helpers/check.h"
-#include "samples/filters.h"
 #include "samples/h5bucket_samples.h"
 #include "samples/new_file.h"
 #include "samples/numpy_type.h"
+#include "samples/sample_filters.h"
 
 #define MAX 4
 

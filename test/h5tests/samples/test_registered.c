@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "h5tests/helpers/must_succeed_file.h"
-#include "samples/filters.h"
+#include "samples/sample_filters.h"
 
 #define N 5000 /* elements of a chunk */
 

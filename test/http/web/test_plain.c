@@ -100,7 +100,7 @@ static void odd_answers(struct server *s, struct bkt_store *st)
                               .may_be_short = true, .if_match = odd[i].match, .if_none_match = odd[i].none};
         struct bkt_err err = {0};
         server_reset(s);
-        int      rc = bkt_store_run(st, &r, 1, &err);
+        int rc = bkt_store_perform(st, &r, 1, &err);
         uint64_t n  = strcmp(odd[i].key, "short") == 0 ? 100 : 1000;
         CHECK(rc == odd[i].want && strstr(first_line(&err), odd[i].says), "odd %zu: %s (%s)", i, bkt_err_text(rc), first_line(&err));
         CHECK(rc < 0 || (r.n == n && memcmp(r.body.ptr, data + 100, n) == 0), "odd %zu: %lu bytes", i, (unsigned long)r.n);
@@ -162,7 +162,7 @@ int main(void)
         struct bkt_req r   = {.op = BKT_GET, .key = cases[i].key, .off = cases[i].off, .len = cases[i].len};
         struct bkt_err err = {0};
         server_reset(s);
-        int    rc = bkt_store_run(st, &r, 1, &err);
+        int rc = bkt_store_perform(st, &r, 1, &err);
         size_t n  = cases[i].len == BKT_WHOLE ? SIZE : (size_t)cases[i].len;
         CHECK(rc == cases[i].want && server_count(s) == cases[i].requests, "%s: %s (%s), %u requests", cases[i].what,
               bkt_err_text(rc), first_line(&err), server_count(s));
@@ -175,7 +175,7 @@ int main(void)
     ca_bundle_is_a_file();
     CHECK(server_count(o) == 0, "the other server was asked %u times", server_count(o));
     struct bkt_req put = {.op = BKT_PUT, .key = "x", .put = "x", .put_len = 1};
-    CHECK(bkt_store_run(st, &put, 1, NULL) == BKT_EUNSUP, "put");
+    CHECK(bkt_store_perform(st, &put, 1, NULL) == BKT_EUNSUP, "put");
     bkt_req_fini(&put);
     CHECK(bkt_store_list(st, "", "", NULL, NULL, NULL) == BKT_EUNSUP, "list");
     uint64_t size = 0;

@@ -134,7 +134,7 @@ static void a_head_is_a_get_of_one_byte(struct server *s)
         struct bkt_req    r   = {.op = BKT_HEAD, .key = key};
         struct bkt_err    err = {0};
         server_reset(s);
-        int rc = bkt_store_run(st, &r, 1, &err);
+        int rc = bkt_store_perform(st, &r, 1, &err);
         CHECK(rc == cases[i].rc && server_count(s) == 1, "%s: %s, %u requests", cases[i].path, first_line(&err), server_count(s));
         CHECK(rc < 0 || (r.size == cases[i].size && (!r.size || r.mtime > 0)), "%s: %lu bytes", cases[i].path, (unsigned long)r.size);
         CHECK(rc < 0 || r.size == 0 || strcmp(r.etag, "\"e\"") == 0, "%s: ETag %s", cases[i].path, r.etag);
@@ -198,7 +198,7 @@ static void odd_servers(struct server *s)
         struct bkt_req    r   = {.op = BKT_GET, .key = key, .off = odd[i].off, .len = odd[i].len, .may_be_short = odd[i].may_be_short};
         struct bkt_err    err = {0};
         server_reset(s);
-        int rc = bkt_store_run(st, &r, 1, &err);
+        int rc = bkt_store_perform(st, &r, 1, &err);
         CHECK(rc == odd[i].rc && server_count(s) == odd[i].requests && strstr(first_line(&err), odd[i].says), "odd %zu: %s (%s), %u requests",
               i, bkt_err_text(rc), first_line(&err), server_count(s));
         CHECK(rc < 0 || (r.n == odd[i].n && r.size == odd[i].size && memcmp(r.body.ptr, data + odd[i].off, r.n) == 0),
@@ -240,11 +240,12 @@ static void read_changed(struct server *s, size_t i, bool match)
     struct bkt_req    other = {.op = BKT_GET, .key = key, .off = SIZE / 2, .len = 100};
     struct bkt_err    err   = {0};
     file.size = SIZE, file.etag = changes[i].before, file.modified = changes[i].before_modified;
-    CHECK(bkt_store_run(st, &one, 1, &err) == BKT_OK && one.size == SIZE, "change %zu: %s", i, first_line(&err));
+    CHECK(bkt_store_perform(st, &one, 1, &err) == BKT_OK && one.size == SIZE, "change %zu: %s", i,
+          first_line(&err));
     file.size = changes[i].size, file.etag = changes[i].after, file.modified = changes[i].after_modified;
     other.if_match = match ? one.etag : NULL;
     server_reset(s);
-    int rc = bkt_store_run(st, &other, 1, &err);
+    int rc = bkt_store_perform(st, &other, 1, &err);
     CHECK(rc == changes[i].rc && (rc == BKT_OK || strstr(first_line(&err), "replaced while it was open; open it again")),
           "change %zu: %s (%s)", i, bkt_err_text(rc), first_line(&err));
     CHECK(server_seen(s, 0, r) && !strstr(seen_header(r, "If-Match"), "W/"), "a weak ETag was sent");

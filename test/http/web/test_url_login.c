@@ -14,7 +14,7 @@ static unsigned char *data;
 static char           dir[] = "/tmp/bkt-login-XXXXXX";
 
 /* The servers redirect to each other. */
-static struct host {
+static struct bkt_engine_host {
     const char       *name;
     struct server    *plain;
     struct tls_front *front;
@@ -24,7 +24,7 @@ static struct host {
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
     static char head[2][300];
-    struct host *h = arg;
+    struct bkt_engine_host *h = arg;
     if (*h->next && strcmp(r->target, "/begin") == 0) {
         (void)snprintf(head[h - host], sizeof head[0], "Location: %s\r\n", h->next);
         a->status = 302, a->headers = head[h - host];
@@ -33,15 +33,18 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     }
 }
 
-static unsigned port_of(const struct host *h, bool tls) { return tls ? tls_front_port(h->front) : server_port(h->plain); }
+static unsigned port_of(const struct bkt_engine_host *h, bool tls)
+{
+    return tls ? tls_front_port(h->front) : server_port(h->plain);
+}
 
-static void address(char *to, size_t room, const struct host *h, bool tls, const char *path)
+static void address(char *to, size_t room, const struct bkt_engine_host *h, bool tls, const char *path)
 {
     (void)snprintf(to, room, "%s://%s:%u%s", tls ? "https" : "http", h->name, port_of(h, tls), path);
 }
 
 /* The Authorization that a server got in its request @p i; "-": it got fewer requests. */
-static const char *got(const struct host *h, unsigned i)
+static const char *got(const struct bkt_engine_host *h, unsigned i)
 {
     static struct seen r;
     return server_seen(h->plain, i, &r) ? seen_header(&r, "Authorization") : "-";
@@ -119,7 +122,7 @@ static void check_case(size_t i)
     CHECK(strcmp(got(&host[1], 0), cases[i].second) == 0, "%s: the second server got '%s'", cases[i].what, got(&host[1], 0));
     CHECK(!cases[i].back || strcmp(got(&host[0], 1), cases[i].again) == 0, "%s: then the first server got '%s'", cases[i].what,
           got(&host[0], 1));
-    const struct host *last = cases[i].redirects && !cases[i].back ? &host[1] : &host[0];
+    const struct bkt_engine_host *last = cases[i].redirects && !cases[i].back ? &host[1] : &host[0];
     unsigned           n    = server_count(last->plain) - 1;
     CHECK(strcmp(got(last, n), got(last, n - 1)) == 0, "%s: a later range had '%s'", cases[i].what, got(last, n));
     bkt_buf_fini(&out);

@@ -124,7 +124,7 @@ static void read_many(struct bkt_store *st, const char *key, int want, unsigned 
     struct bkt_req r[MANY];
     for (size_t i = 0; i < MANY; i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = key, .off = i * 100, .len = 100};
-    (void)bkt_store_run(st, r, MANY, NULL);
+    (void)bkt_store_perform(st, r, MANY, NULL);
     for (size_t i = 0; i < MANY; i++) {
         CHECK(r[i].rc == want, "%s: request %zu: %s", what, i, first_line(r[i].err));
         CHECK(r[i].rc < 0 || (r[i].n == 100 && memcmp(r[i].body.ptr, data + i * 100, 100) == 0), "%s: request %zu: wrong bytes", what, i);
@@ -192,7 +192,7 @@ static void others_go_on_without_the_first(void)
     struct bkt_req    r[3] = {{.op = BKT_GET, .key = key, .len = 100, .cancel = &stop}, {.op = BKT_GET, .key = key, .len = 100},
                               {.op = BKT_HEAD, .key = key}};
     atomic_store(&stop, true);
-    (void)bkt_store_run(st, r, 3, NULL);
+    (void)bkt_store_perform(st, r, 3, NULL);
     CHECK(r[0].rc == BKT_ECANCEL && r[1].rc == BKT_OK && r[2].rc == BKT_OK && r[2].size == SIZE, "%s, %s, %s", bkt_err_text(r[0].rc),
           bkt_err_text(r[1].rc), bkt_err_text(r[2].rc));
     for (size_t i = 0; i < 3; i++)

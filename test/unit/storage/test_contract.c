@@ -13,7 +13,7 @@ static char        dir[] = "/tmp/bkt-store-XXXXXX";
 static int del(struct bkt_store *st, const char *key, const char *match)
 {
     struct bkt_req r  = {.op = BKT_DELETE, .key = key, .if_match = match};
-    int            rc = bkt_store_run(st, &r, 1, NULL);
+    int rc = bkt_store_perform(st, &r, 1, NULL);
     bkt_req_fini(&r);
     return rc;
 }
@@ -39,7 +39,7 @@ static void ranges(struct bkt_store *st)
             char           dst[700] = "";
             struct bkt_req r = {.op = BKT_GET, .key = "r", .off = cases[i].off, .len = cases[i].len,
                                 .may_be_short = cases[i].may_be_short, .dst = into ? dst : NULL};
-            int rc = bkt_store_run(st, &r, 1, NULL);
+            int rc = bkt_store_perform(st, &r, 1, NULL);
             const char *got = into ? dst : bkt_buf_str(&r.body);
             CHECK(rc == cases[i].want, "%s case %zu: %s", which, i, bkt_err_text(rc));
             CHECK(rc < 0 || (r.n == strlen(cases[i].text) && memcmp(got, cases[i].text, r.n) == 0 && r.size == 10),
@@ -67,18 +67,20 @@ static void conditions(struct bkt_store *st)
     CHECK(put_text(st, "c/x", "three", a, NULL, NULL) == BKT_EPRECOND, "%s: a lost race", which);
     CHECK(put_text(st, "c/none", "x", a, NULL, NULL) == BKT_EPRECOND, "%s: update of what is absent", which);
     struct bkt_req r = {.op = BKT_GET, .key = "c/x", .len = BKT_WHOLE, .if_none_match = b};
-    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_ENOTMOD && strcmp(r.etag, b) == 0, "%s: not modified", which);
+    CHECK(bkt_store_perform(st, &r, 1, NULL) == BKT_ENOTMOD && strcmp(r.etag, b) == 0, "%s: not modified",
+          which);
     r.if_none_match = a;
-    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_OK && strcmp(bkt_buf_str(&r.body), "two") == 0, "%s: modified", which);
+    CHECK(bkt_store_perform(st, &r, 1, NULL) == BKT_OK && strcmp(bkt_buf_str(&r.body), "two") == 0,
+          "%s: modified", which);
     r.if_none_match = NULL;
     r.if_match      = a;
-    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_EPRECOND && !r.body.len, "%s: If-Match", which);
+    CHECK(bkt_store_perform(st, &r, 1, NULL) == BKT_EPRECOND && !r.body.len, "%s: If-Match", which);
     bkt_req_fini(&r);
     CHECK(put_text(st, "c/x", "tw0", b, NULL, c) == BKT_OK && strcmp(b, c) != 0, "%s: same size, other bytes", which);
     CHECK(del(st, "c/x", b) == BKT_EPRECOND && del(st, "c/x", c) == BKT_OK, "%s: delete", which);
     CHECK(del(st, "c/x", NULL) == BKT_OK && del(st, "c/x", c) == BKT_EPRECOND, "%s: delete what is gone", which);
     r = (struct bkt_req){.op = BKT_GET, .key = "c/x", .len = BKT_WHOLE, .if_match = "a\r\nb: c"};
-    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_EINVAL, "%s: a header in an ETag", which);
+    CHECK(bkt_store_perform(st, &r, 1, NULL) == BKT_EINVAL, "%s: a header in an ETag", which);
     bkt_req_fini(&r);
 }
 
@@ -96,7 +98,7 @@ static int get_same(struct bkt_store *st, uint64_t off, struct bkt_version *v)
 {
     char           byte;
     struct bkt_req r  = {.op = BKT_GET, .key = "v/x", .off = off, .len = 1, .dst = &byte, .version = v};
-    int            rc = bkt_store_run(st, &r, 1, NULL);
+    int rc = bkt_store_perform(st, &r, 1, NULL);
     bkt_req_fini(&r);
     return rc;
 }
@@ -183,18 +185,19 @@ static void batches(struct bkt_store *st)
         (void)snprintf(key[i], sizeof key[i], "b/%d", i);
         r[i] = (struct bkt_req){.op = BKT_PUT, .key = key[i], .put = key[i], .put_len = strlen(key[i])};
     }
-    CHECK(bkt_store_run(st, r, N, &err) == BKT_OK, "%s: %s", which, first_line(&err));
+    CHECK(bkt_store_perform(st, r, N, &err) == BKT_OK, "%s: %s", which, first_line(&err));
     for (int i = 0; i < N; i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = i == 77 ? "b/none" : key[i], .len = BKT_WHOLE};
     (void)stats_since();
-    CHECK(bkt_store_run(st, r, N, &err) == BKT_ENOENT && strstr(first_line(&err), "b/none"), "%s: the first failure", which);
+    CHECK(bkt_store_perform(st, r, N, &err) == BKT_ENOENT && strstr(first_line(&err), "b/none"),
+          "%s: the first failure", which);
     struct bkt_stats d = stats_since();
     CHECK(d.get == N && d.failures == 0 && d.attempts == 0, "%s: counted %lu", which, (unsigned long)d.get);
     for (int i = 0; i < N; i++) {
         CHECK(i == 77 || (r[i].rc == BKT_OK && strcmp(bkt_buf_str(&r[i].body), key[i]) == 0), "%s: %d", which, i);
         bkt_req_fini(&r[i]);
     }
-    CHECK(bkt_store_run(st, NULL, 0, NULL) == BKT_OK, "an empty batch");
+    CHECK(bkt_store_perform(st, NULL, 0, NULL) == BKT_OK, "an empty batch");
 }
 
 /* Jobs of the pool that wait for the store, whose work runs in the pool. */
@@ -211,7 +214,7 @@ static void wait_in_pool(struct bkt_job *job)
     memset(r, 0, sizeof r);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
         r[i] = (struct bkt_req){.op = BKT_GET, .key = "b/1", .len = BKT_WHOLE};
-    w->rc = bkt_store_run(w->st, r, BKT_COUNT(r), NULL);
+    w->rc = bkt_store_perform(w->st, r, BKT_COUNT(r), NULL);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
         bkt_req_fini(&r[i]);
     atomic_fetch_sub(w->left, 1);
@@ -240,7 +243,7 @@ static void *increment(void *arg)
     for (int i = 0; i < 25;) {
         struct bkt_req r = {.op = BKT_GET, .key = "counter", .len = BKT_WHOLE};
         char           text[32];
-        if (bkt_store_run(st, &r, 1, NULL) != BKT_OK)
+        if (bkt_store_perform(st, &r, 1, NULL) != BKT_OK)
             return (void *)1;
         (void)snprintf(text, sizeof text, "%d", (int)strtol(bkt_buf_str(&r.body), NULL, 10) + 1);
         int rc = put_text(st, "counter", text, r.etag, NULL, NULL);
@@ -324,14 +327,14 @@ static void large_objects_are_not_read_whole(const char *uri)
     struct bkt_req    put  = {.op = BKT_PUT, .key = "large", .put = five, .put_len = sizeof five};
     struct bkt_buf    out  = {0};
     struct bkt_err    err  = {0};
-    CHECK(bkt_store_run(st, &put, 1, NULL) == BKT_OK, "put");
+    CHECK(bkt_store_perform(st, &put, 1, NULL) == BKT_OK, "put");
     CHECK(bkt_store_get(st, "large", 0, BKT_WHOLE, &out, &err) == BKT_EFORMAT && strstr(err.frame[0].msg, "meta_cache"), "%s",
           err.frame[0].msg);
     CHECK(bkt_store_get(st, "large", 100, 4900, &out, NULL) == BKT_OK && out.len == 4900, "a range is what was asked for");
     bkt_buf_fini(&out);
     bkt_req_fini(&put);
     put = (struct bkt_req){.op = BKT_DELETE, .key = "large"};
-    CHECK(bkt_store_run(st, &put, 1, NULL) == BKT_OK, "delete");
+    CHECK(bkt_store_perform(st, &put, 1, NULL) == BKT_OK, "delete");
     bkt_req_fini(&put);
     bkt_store_close(st);
 }

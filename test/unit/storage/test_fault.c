@@ -10,7 +10,7 @@
 static int get(struct bkt_store *st, const char *key, bool may_be_short, struct bkt_req *out)
 {
     *out = (struct bkt_req){.op = BKT_GET, .key = key, .len = 5, .may_be_short = may_be_short};
-    return bkt_store_run(st, out, 1, NULL);
+    return bkt_store_perform(st, out, 1, NULL);
 }
 
 /* A process that dies at its second PUT: started anew, since this one has threads. */
@@ -93,11 +93,11 @@ int main(int argc, char **argv)
         return 1;
     for (size_t i = 0; i < BKT_COUNT(keys); i++) {
         r = (struct bkt_req){.op = BKT_PUT, .key = keys[i], .put = "hello", .put_len = 5};
-        CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_OK, "put %s", keys[i]);
+        CHECK(bkt_store_perform(st, &r, 1, NULL) == BKT_OK, "put %s", keys[i]);
         bkt_req_fini(&r);
     }
     r = (struct bkt_req){.op = BKT_PUT, .key = "locked", .put = "x", .put_len = 1};
-    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_EACCES, "locked");
+    CHECK(bkt_store_perform(st, &r, 1, NULL) == BKT_EACCES, "locked");
     bkt_req_fini(&r);
     static const int want[] = {BKT_OK, BKT_ENET, BKT_OK};
     for (size_t i = 0; i < BKT_COUNT(want); i++) {
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     CHECK(get(st, "plain", false, &r) == BKT_OK && memcmp(r.body.ptr, "hello", 5) == 0, "plain");
     bkt_req_fini(&r);
     r = (struct bkt_req){.op = BKT_PUT, .key = "lost", .put = "hello", .put_len = 5};
-    CHECK(bkt_store_run(st, &r, 1, NULL) == BKT_ENET && !r.etag[0], "its answer is lost");
+    CHECK(bkt_store_perform(st, &r, 1, NULL) == BKT_ENET && !r.etag[0], "its answer is lost");
     bkt_req_fini(&r);
     CHECK(get(st, "lost", false, &r) == BKT_OK, "but it was carried out");
     bkt_req_fini(&r);

@@ -29,7 +29,7 @@ static bool exists(const char *name) { return access(path_of(name), F_OK) == 0; 
 static int del(struct bkt_store *st, const char *key)
 {
     struct bkt_req r  = {.op = BKT_DELETE, .key = key};
-    int            rc = bkt_store_run(st, &r, 1, NULL);
+    int rc = bkt_store_perform(st, &r, 1, NULL);
     bkt_req_fini(&r);
     return rc;
 }
@@ -69,7 +69,7 @@ static int add_one(struct bkt_store *st, int times)
     for (int i = 0; i < times;) {
         struct bkt_req r = {.op = BKT_GET, .key = "p/counter", .len = BKT_WHOLE};
         char           text[32];
-        if (bkt_store_run(st, &r, 1, NULL) != BKT_OK)
+        if (bkt_store_perform(st, &r, 1, NULL) != BKT_OK)
             return 1;
         (void)snprintf(text, sizeof text, "%05d", (int)strtol(bkt_buf_str(&r.body), NULL, 10) + 1);
         int rc = put_text(st, "p/counter", text, r.etag, NULL, NULL);
@@ -309,7 +309,7 @@ static void a_deleted_folder_is_named(int way)
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         struct bkt_req r   = {.op = cases[i].op, .key = cases[i].key, .put = "2", .put_len = 1, .len = BKT_WHOLE};
         struct bkt_err err = {.n = 0};
-        int            rc  = bkt_store_run(st, &r, 1, &err);
+        int rc = bkt_store_perform(st, &r, 1, &err);
         CHECK(rc == (way == 2 ? cases[i].moved : BKT_EIO), "way %d, %s: %d, %s", way, cases[i].what, rc, first_line(&err));
         CHECK(way == 2 || (strstr(first_line(&err), path_of("del, was deleted while it was in use")) && err.n == 1), "way %d, %s: %s", way,
               cases[i].what, first_line(&err));
@@ -402,7 +402,7 @@ static void *puts_one(void *arg)
 {
     struct bkt_req r = {.op = BKT_PUT, .key = "p/kept", .put = "x", .put_len = 1};
     static int     rc;
-    rc = bkt_store_run(arg, &r, 1, NULL);
+    rc = bkt_store_perform(arg, &r, 1, NULL);
     CHECK(rc == BKT_OK || (r.err && strstr(r.err->frame[0].msg, "end it if it is stopped")), "it says why");
     bkt_req_fini(&r);
     atomic_store(&came, true);
@@ -445,7 +445,7 @@ static void stopped_writers_are_reported(void)
 static int read_at(struct bkt_store *st, const char *key, uint64_t off, uint64_t len, char *to, struct bkt_err *err)
 {
     struct bkt_req r  = {.op = BKT_GET, .key = key, .off = off, .len = len, .dst = len == BKT_WHOLE ? NULL : to};
-    int            rc = bkt_store_run(st, &r, 1, err);
+    int rc = bkt_store_perform(st, &r, 1, err);
     if (rc == BKT_OK && len == BKT_WHOLE && r.n <= 100)
         memcpy(to, r.body.ptr, r.n);
     bkt_req_fini(&r);

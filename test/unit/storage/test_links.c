@@ -50,7 +50,7 @@ static int run(struct bkt_store *st, enum bkt_op op, const char *key, const char
 {
     struct bkt_req r = {.op = op, .key = key, .put = "ours", .put_len = op == BKT_PUT ? 4 : 0, .len = BKT_WHOLE, .if_none_match = none};
     err->n           = 0;
-    int rc           = bkt_store_run(st, &r, 1, err);
+    int rc = bkt_store_perform(st, &r, 1, err);
     if (text)
         (void)snprintf(text, 40, "%.39s", bkt_buf_str(&r.body));
     bkt_req_fini(&r);

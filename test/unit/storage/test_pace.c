@@ -9,7 +9,7 @@ static struct bkt_pace pace;
 static struct bkt_net  net = {.connections = 256, .pace = &pace};
 
 /* As many more PUTs of chunks as are let begin. */
-static unsigned begin_all(struct host *h)
+static unsigned begin_all(struct bkt_engine_host *h)
 {
     unsigned        n = 0;
     struct bkt_xfer x = {.net = &net, .method = "PUT", .put_len = CHUNK};
@@ -21,19 +21,22 @@ static unsigned begin_all(struct host *h)
 }
 
 /* One of them is answered, or of other requests with a body: so long after it was sent. */
-static void answer_after(struct host *h, const char *method, long status, uint64_t ms)
+static void answer_after(struct bkt_engine_host *h, const char *method, long status, uint64_t ms)
 {
     struct bkt_xfer x = {.net = &net, .method = method, .put_len = CHUNK, .status = status, .upload_ms = 1, .sent_ms = 2, .first_ms = 2 + ms};
     bkt_pace_end(h, &x);
     h->active--;
 }
 
-static void answer(struct host *h, long status) { answer_after(h, "PUT", status, 1); }
+static void answer(struct bkt_engine_host *h, long status)
+{
+    answer_after(h, "PUT", status, 1);
+}
 
 /* It bears 100 of the 128 that chunks have from the start: no more are sent before it has answered many. */
 static void a_server_that_bears_a_hundred(void)
 {
-    struct host h = {0};
+    struct bkt_engine_host h = {0};
     bkt_pace_init(&h);
     CHECK(begin_all(&h) == 128, "%u are under way", h.active);
     for (int i = 0; i < 28; i++)
@@ -53,7 +56,7 @@ static void a_server_that_bears_a_hundred(void)
 /* Long work of a server proves nothing about its line: connections that were seen to help stay. */
 static void many_are_deleted(void)
 {
-    struct host h = {0};
+    struct bkt_engine_host h = {0};
     bkt_pace_init(&h);
     for (int i = 0; i < 400; i++) {
         (void)begin_all(&h);
@@ -78,7 +81,7 @@ static void many_are_deleted(void)
  * handshakes. */
 static unsigned opened_for(unsigned waiting, uint64_t ms)
 {
-    struct host h = {.tls = true, .moved_ms = UINT64_MAX};
+    struct bkt_engine_host h = {.tls = true, .moved_ms = UINT64_MAX};
     bkt_pace_init(&h);
     h.gets.first_ms   = (double)ms;
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
@@ -105,7 +108,8 @@ static void connections_follow_from_what_they_save(void)
     CHECK((n = opened_for(115, 5)) == 24, "%u", n);
     CHECK((n = opened_for(10000, 30)) == 128, "%u", n);
     CHECK((n = opened_for(115, 0)) == 59, "%u: none was answered yet", n);
-    struct host h = {.tls = true, .moved_ms = bkt_engine_now() - 1000, .active = 20, .n_waiting = 10};
+    struct bkt_engine_host h = {
+        .tls = true, .moved_ms = bkt_engine_now() - 1000, .active = 20, .n_waiting = 10};
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
     bkt_pace_init(&h);
     h.gets.first_ms = 1;
@@ -113,7 +117,7 @@ static void connections_follow_from_what_they_save(void)
 }
 
 /* GETs of small objects are answered after @p ms; over a new connection: @p more later. */
-static void answer_gets(struct host *h, int n, bool opened, uint64_t ms, uint64_t more)
+static void answer_gets(struct bkt_engine_host *h, int n, bool opened, uint64_t ms, uint64_t more)
 {
     for (; n > 0; n--) {
         struct bkt_xfer x   = {.net = &net, .method = "GET", .small = true, .waiting = true, .status = 200, .opened = opened};
@@ -131,7 +135,7 @@ static void answer_gets(struct host *h, int n, bool opened, uint64_t ms, uint64_
 /* Connections that are being opened delay each other's first answers.  That does not count against them. */
 static void connecting_says_nothing_about_the_server(void)
 {
-    struct host h = {0};
+    struct bkt_engine_host h = {0};
     bkt_pace_init(&h);
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
     answer_gets(&h, 100, true, 30, 500);
@@ -151,7 +155,7 @@ static void connecting_says_nothing_about_the_server(void)
 /* A server that closes connections now and then, or late requests that are sent again, hide nothing. */
 static void a_few_new_connections_hide_nothing(void)
 {
-    struct host h = {0};
+    struct bkt_engine_host h = {0};
     bkt_pace_init(&h);
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
     answer_gets(&h, 100, false, 30, 0);

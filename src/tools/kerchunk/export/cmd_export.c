@@ -19,7 +19,7 @@
 #define INLINE_MAX                                                                                           \
     ((size_t)1 << 20) /* bytes of an array that is inline since its chunks can't be expressed */
 
-void kx_left_out(struct kx *x, const char *path, const char *attr, const char *why)
+void zarr_left_out(struct zarr_export *x, const char *path, const char *attr, const char *why)
 {
     x->n_left_out++;
     (void)bkt_tool_fail(x->t, "%s: %s%s%sleft out: %s", *path ? path : "/", attr ? "attribute " : "",
@@ -28,14 +28,14 @@ void kx_left_out(struct kx *x, const char *path, const char *attr, const char *w
 
 /* ---- output ---- */
 
-static int written(const struct kx *x, int rc, struct bkt_err *err)
+static int written(const struct zarr_export *x, int rc, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, rc);
     return ferror(x->out) ? BKT_ERR(err, BKT_EIO, "%s can't be written", x->t->args[1]) : BKT_OK;
 }
 
 /* "path/key": value.  All text is ASCII, the only form that zarr-python 2 takes. */
-static int put(struct kx *x, const char *path, const char *key, const struct bkt_buf *value,
+static int put(struct zarr_export *x, const char *path, const char *key, const struct bkt_buf *value,
                struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}, line = {0};
@@ -47,7 +47,7 @@ static int put(struct kx *x, const char *path, const char *key, const struct bkt
     return written(x, rc, err);
 }
 
-static int put_text(struct kx *x, const char *path, const char *key, const struct bkt_buf *text,
+static int put_text(struct zarr_export *x, const char *path, const char *key, const struct bkt_buf *text,
                     struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
@@ -55,7 +55,7 @@ static int put_text(struct kx *x, const char *path, const char *key, const struc
     return put(x, path, key, &value, err);
 }
 
-static int put_bytes(struct kx *x, const char *path, const char *key, const void *p, size_t n,
+static int put_bytes(struct zarr_export *x, const char *path, const char *key, const void *p, size_t n,
                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
@@ -65,7 +65,7 @@ static int put_bytes(struct kx *x, const char *path, const char *key, const void
 }
 
 /* @p len BKT_WHOLE: a whole file */
-static int put_place(struct kx *x, const char *path, const char *key, const char *url, uint64_t off,
+static int put_place(struct zarr_export *x, const char *path, const char *key, const char *url, uint64_t off,
                      uint64_t len, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf value = {0};
@@ -81,11 +81,11 @@ static int put_place(struct kx *x, const char *path, const char *key, const char
 /* ---- an array ---- */
 
 struct array {
-    struct kx *x;
+    struct zarr_export *x;
     const char *path;
     hid_t dset, mem;
     struct bkt_buf dtype, zarray, zattrs;
-    struct kx_places p;
+    struct zarr_places p;
     uint64_t elements;
     size_t size; /* of a packed element; a string of variable length: of a pointer */
     bool var;
@@ -98,7 +98,7 @@ static void array_fini(struct array *a)
     bkt_buf_fini(&a->dtype);
     bkt_buf_fini(&a->zarray);
     bkt_buf_fini(&a->zattrs);
-    kx_places_fini(&a->p);
+    zarr_places_fini(&a->p);
 }
 
 static int put_sizes(struct bkt_buf *b, const char *key, const uint64_t *v, unsigned n)
@@ -127,7 +127,7 @@ static int put_zarray(struct array *a, bool inside, struct bkt_err *err)
     if (dcpl < 0)
         return h5_fail(err, "asking for the creation list");
     if (!is_complete(a, inside))
-        BKT_PASS(kx_fill(dcpl, a->mem, &fill, err));
+        BKT_PASS(zarr_fill(dcpl, a->mem, &fill, err));
     else if (bkt_buf_add_str(&fill, "null") < 0)
         BKT_NOMEM(err);
     if (bkt_buf_add_str(b, "{") < 0 || put_sizes(b, "shape", a->p.dims, a->p.rank) < 0 ||
@@ -146,9 +146,9 @@ static int put_chunks(struct array *a, struct bkt_err *err)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS(put_zarray(a, false, err));
     for (size_t i = 0; i < a->p.n; i++) {
-        const struct kx_chunk *c = &a->p.v[i];
+        const struct zarr_chunk *c = &a->p.v[i];
         bkt_buf_clear(&key);
-        BKT_PASS_MEM(err, kc_chunk_key(a->p.grid, a->p.rank, '.', c->index, &key));
+        BKT_PASS_MEM(err, kerchunk_chunk_key(a->p.grid, a->p.rank, '.', c->index, &key));
         BKT_PASS(put_place(a->x, a->path, bkt_buf_str(&key), a->x->urls.v[c->url], c->off, c->len, err));
     }
     a->x->n_chunks += a->p.n;
@@ -212,7 +212,7 @@ static int put_inline(struct array *a, struct bkt_err *err)
     a->x->n_inline++;
     if (!a->elements)
         return 1;
-    BKT_PASS_MEM(err, kc_chunk_key(a->p.grid, a->p.rank, '.', 0, &key));
+    BKT_PASS_MEM(err, kerchunk_chunk_key(a->p.grid, a->p.rank, '.', 0, &key));
     BKT_PASS(put_bytes(a->x, a->path, bkt_buf_str(&key), bytes.ptr, bytes.len, err));
     return 1;
 }
@@ -229,7 +229,7 @@ static int describe(struct array *a, const char **why, struct bkt_err *err)
         *why = "a null dataspace, which Zarr can't express";
         return 0;
     }
-    int rc = kx_dtype(type, &a->dtype, &a->mem, why, err);
+    int rc = zarr_dtype(type, &a->dtype, &a->mem, why, err);
     if (rc <= 0)
         return rc;
     a->var = H5Tis_variable_str(type) > 0;
@@ -258,9 +258,9 @@ static int put_array(struct array *a, const char **why, struct bkt_err *err)
     int rc = describe(a, why, err);
     if (rc <= 0)
         return rc;
-    BKT_PASS(kx_attrs(a->x, a->dset, a->path, (int)a->p.rank, a->p.dims, &a->zattrs, err));
+    BKT_PASS(zarr_attrs(a->x, a->dset, a->path, (int)a->p.rank, a->p.dims, &a->zattrs, err));
     if (!a->var)
-        BKT_PASS(kx_places(a->x, a->dset, a->size, &a->p, err));
+        BKT_PASS(zarr_places(a->x, a->dset, a->size, &a->p, err));
     bool small = a->elements <= INLINE_SMALL / a->size, odd = a->var || a->p.why[0];
     rc = odd ? put_inline(a, err) : small ? put_small(a, err) : 0;
     if (rc == 0 && odd) {
@@ -278,25 +278,25 @@ static int put_array(struct array *a, const char **why, struct bkt_err *err)
 /* Write a dataset's entries; @p dset is taken over.  A dataset that can't be expressed is named.
  *  @param path  without a leading '/'
  *  @return BKT_OK; negative: it can't be read, or the set can't be written (BKT_EIO) */
-static int put_dataset(struct kx *x, hid_t dset, const char *path, struct bkt_err *err)
+static int put_dataset(struct zarr_export *x, hid_t dset, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(array_fini) struct array a = {.x = x, .path = path, .dset = dset, .mem = H5I_INVALID_HID};
     const char *why = NULL;
-    if (kx_is_bare_dimension(dset))
+    if (zarr_is_bare_dimension(dset))
         return BKT_OK;
     int rc = put_array(&a, &why, err);
     if (rc == 0)
-        kx_left_out(x, path, NULL, why ? why : "it can't be expressed");
+        zarr_left_out(x, path, NULL, why ? why : "it can't be expressed");
     return rc < 0 ? rc : BKT_OK;
 }
 
 /* Write a group's own entries; @p path "": the root. */
-static int put_group(struct kx *x, hid_t group, const char *path, struct bkt_err *err)
+static int put_group(struct zarr_export *x, hid_t group, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf format = {0}, zattrs = {0};
     BKT_PASS_MEM(err, bkt_buf_add_str(&format, "{\"zarr_format\": 2}"));
     BKT_PASS(put_text(x, path, ".zgroup", &format, err));
-    BKT_PASS(kx_attrs(x, group, path, -1, NULL, &zattrs, err));
+    BKT_PASS(zarr_attrs(x, group, path, -1, NULL, &zattrs, err));
     return put_text(x, path, ".zattrs", &zattrs, err);
 }
 
@@ -309,7 +309,7 @@ static const struct bkt_opt opts[] = {
 };
 
 /* Errors of one object: it is named and left out.  Those of the output or of the program end the run. */
-static int one(struct kx *x, hid_t object, const char *path)
+static int one(struct zarr_export *x, hid_t object, const char *path)
 {
     struct bkt_err err = {.n = 0};
     bool dset = H5Iget_type(object) == H5I_DATASET;
@@ -320,12 +320,12 @@ static int one(struct kx *x, hid_t object, const char *path)
         return BKT_OK;
     if (rc == BKT_EIO || rc == BKT_ENOMEM || rc == BKT_ECANCEL)
         return bkt_err_copy(x->err, rc, &err);
-    kx_left_out(x, path, NULL, bkt_err_reason(&err, rc));
+    zarr_left_out(x, path, NULL, bkt_err_reason(&err, rc));
     return BKT_OK;
 }
 
 /* HDF5 goes through a group once, however many names it has. */
-static int is_again(struct kx *x, hid_t group)
+static int is_again(struct zarr_export *x, hid_t group)
 {
     H5O_info2_t info;
     if (H5Oget_info3(group, &info, H5O_INFO_BASIC) < 0)
@@ -337,15 +337,16 @@ static int is_again(struct kx *x, hid_t group)
                : 0;
 }
 
-static int step(struct kx *x, hid_t root, const char *path, const H5L_info2_t *link)
+static int step(struct zarr_export *x, hid_t root, const char *path, const H5L_info2_t *link)
 {
     BKT_PASS(interrupt_check(x->err));
     if (!bkt_utf8_is(path, strlen(path))) {
-        kx_left_out(x, "(a link)", NULL, "its name is not UTF-8");
+        zarr_left_out(x, "(a link)", NULL, "its name is not UTF-8");
         return BKT_OK;
     }
     if (link->type != H5L_TYPE_HARD) {
-        kx_left_out(x, path, NULL, link->type == H5L_TYPE_SOFT ? "a soft link" : "a link into another file");
+        zarr_left_out(x, path, NULL,
+                      link->type == H5L_TYPE_SOFT ? "a soft link" : "a link into another file");
         return BKT_OK;
     }
     hid_t object = H5Oopen(root, path, H5P_DEFAULT);
@@ -357,19 +358,19 @@ static int step(struct kx *x, hid_t root, const char *path, const H5L_info2_t *l
         return one(x, object, path);
     h5_closep(&object);
     if (again >= 0)
-        kx_left_out(x, path, NULL,
-                    again ? "another name of a group that is in the set" : "a committed datatype");
+        zarr_left_out(x, path, NULL,
+                      again ? "another name of a group that is in the set" : "a committed datatype");
     return again < 0 ? again : BKT_OK;
 }
 
 static herr_t visit(hid_t root, const char *path, const H5L_info2_t *link, void *arg)
 {
-    struct kx *x = arg;
+    struct zarr_export *x = arg;
     x->rc = step(x, root, path, link);
     return x->rc < 0 ? -1 : 0;
 }
 
-static int write_set(struct kx *x)
+static int write_set(struct zarr_export *x)
 {
     hid_t root = H5Gopen2(x->file, "/", H5P_DEFAULT);
     if (root < 0)
@@ -388,7 +389,7 @@ static int write_set(struct kx *x)
 }
 
 /* The set appears under its name when it is complete. */
-static int to_file(struct kx *x, const char *name)
+static int to_file(struct zarr_export *x, const char *name)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
     BKT_PASS_MEM(x->err, bkt_buf_addf(&part, "%s.part-%ld", name, (long)getpid()));
@@ -405,7 +406,7 @@ static int to_file(struct kx *x, const char *name)
 }
 
 /* A domain by the connector; another name as a file, by HDF5's own. */
-static int open_name(struct kx *x, const char *name, hid_t *fapl)
+static int open_name(struct zarr_export *x, const char *name, hid_t *fapl)
 {
     BKT_PASS(bkt_tool_start(x->t, fapl, x->err));
     int is = bkt_domain_probe(name, &x->t->set, x->err);
@@ -421,7 +422,7 @@ static int open_name(struct kx *x, const char *name, hid_t *fapl)
     return BKT_OK;
 }
 
-static int work(struct kx *x)
+static int work(struct zarr_export *x)
 {
     BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
     int rc = open_name(x, x->t->args[0], &fapl);
@@ -434,7 +435,7 @@ static int work(struct kx *x)
 
 static int run(struct bkt_tool *t)
 {
-    struct kx x = {.t = t, .file = H5I_INVALID_HID, .err = &t->err};
+    struct zarr_export x = {.t = t, .file = H5I_INVALID_HID, .err = &t->err};
     const char *name = t->args[1];
     struct stat there;
     if (!bkt_tool_has(t, "kerchunk"))

@@ -12,7 +12,7 @@
 #define ATTR_MAX ((size_t)64 << 20) /* bytes of an attribute's values */
 
 struct attrs {
-    struct kx *x;
+    struct zarr_export *x;
     const char *path;
     struct bkt_buf *out;
     struct bkt_err *err;
@@ -54,7 +54,7 @@ static int put_element(struct attrs *a, const struct value *v, size_t i)
         bool flag = H5Tget_class(v->type) == H5T_ENUM; /* of bool */
         if (flag)
             return bkt_buf_add_str(a->out, v->v[i] ? "true" : "false");
-        return kx_number(v->type, v->v + i * v->size, false, a->out, a->err);
+        return zarr_number(v->type, v->v + i * v->size, false, a->out, a->err);
     }
     (void)text_of(v, i, &p, &n);
     return bkt_utf8_quote(a->out, p, n);
@@ -91,7 +91,7 @@ static const char *why_not(hid_t type)
     BKT_CLEANUP(h5_closep) hid_t mem = H5I_INVALID_HID;
     const char *why = NULL;
     H5T_class_t cls = H5Tget_class(type);
-    if (kx_dtype(type, &dtype, &mem, &why, NULL) <= 0)
+    if (zarr_dtype(type, &dtype, &mem, &why, NULL) <= 0)
         return why ? why : "a type that can't be expressed";
     if (cls == H5T_INTEGER || cls == H5T_FLOAT || cls == H5T_STRING ||
         (cls == H5T_ENUM && strcmp(bkt_buf_str(&dtype), "\"|b1\"") == 0))
@@ -136,7 +136,7 @@ static int put_attr(struct attrs *a, hid_t attr, const char *name)
     if (rc == BKT_OK && !why && !all_text(&v))
         why = "text that is not UTF-8";
     if (rc == BKT_OK && why) {
-        kx_left_out(a->x, a->path, name, why);
+        zarr_left_out(a->x, a->path, name, why);
     } else if (rc == BKT_OK) {
         rc = a->some ? bkt_buf_add_str(a->out, ", ") : BKT_OK;
         a->some = true;
@@ -155,10 +155,10 @@ static herr_t visit(hid_t object, const char *name, const H5A_info_t *info, void
 {
     struct attrs *a = arg;
     (void)info;
-    if (kc_attr_is_reserved(name)) /* _ARRAY_DIMENSIONS stands for them */
+    if (kerchunk_attr_is_reserved(name)) /* _ARRAY_DIMENSIONS stands for them */
         return 0;
     if (!bkt_utf8_is(name, strlen(name))) {
-        kx_left_out(a->x, a->path, "(a name)", "its name is not UTF-8");
+        zarr_left_out(a->x, a->path, "(a name)", "its name is not UTF-8");
         return 0;
     }
     BKT_CLEANUP(h5_closep) hid_t attr = H5Aopen(object, name, H5P_DEFAULT);
@@ -182,7 +182,7 @@ static bool has_text(hid_t object, const char *name, const char *begin)
     return yes;
 }
 
-bool kx_is_bare_dimension(hid_t dset)
+bool zarr_is_bare_dimension(hid_t dset)
 {
     return has_text(dset, "CLASS", "DIMENSION_SCALE") &&
            has_text(dset, "NAME", "This is a netCDF dimension but not a netCDF variable");
@@ -210,7 +210,7 @@ static void scale_names(hid_t dset, int rank, char **names)
 }
 
 /* A name for a dimension without a scale: the same for the same length, as netCDF has it. */
-static int phony(struct kx *x, const uint64_t *dims, int d, struct bkt_buf *out, struct bkt_err *err)
+static int phony(struct zarr_export *x, const uint64_t *dims, int d, struct bkt_buf *out, struct bkt_err *err)
 {
     uint64_t key[2] = {dims[d], 0};
     for (int i = 0; i < d; i++)
@@ -246,8 +246,8 @@ static int put_dimensions(struct attrs *a, hid_t dset, int rank, const uint64_t 
     return rc == BKT_OK ? bkt_buf_add_str(a->out, "]") : rc;
 }
 
-int kx_attrs(struct kx *x, hid_t object, const char *path, int rank, const uint64_t *dims,
-             struct bkt_buf *out, struct bkt_err *err)
+int zarr_attrs(struct zarr_export *x, hid_t object, const char *path, int rank, const uint64_t *dims,
+               struct bkt_buf *out, struct bkt_err *err)
 {
     struct attrs a = {x, path, out, err, BKT_OK, false};
     hsize_t at = 0;

@@ -6,23 +6,23 @@
 #include "base/num.h"
 #include "chunk/dataset/dataset.h"
 #include "schema/domain/domain.h"
-#include "tools/kerchunk/codecs.h"
 #include "tools/kerchunk/export/export.h"
+#include "tools/kerchunk/zarr_codecs.h"
 #include "tools/source/data_locations.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/vol.h"
 #include "vol/dataset/dataset_calls.h"
 
-#define KX_CHUNKS_MAX ((size_t)1 << 26)
+#define ZARR_CHUNKS_MAX ((size_t)1 << 26)
 
-void kx_places_fini(struct kx_places *p)
+void zarr_places_fini(struct zarr_places *p)
 {
     free(p->v);
     bkt_buf_fini(&p->codecs);
 }
 
 /* Bytes of all elements; 0: none, or beyond 64 bits. */
-static uint64_t all_bytes(const struct kx_places *p, size_t elem_size)
+static uint64_t all_bytes(const struct zarr_places *p, size_t elem_size)
 {
     uint64_t n = elem_size;
     for (unsigned d = 0; d < p->rank; d++)
@@ -32,17 +32,17 @@ static uint64_t all_bytes(const struct kx_places *p, size_t elem_size)
 }
 
 /* The first reason counts. */
-static void refuse(struct kx_places *p, const char *why)
+static void refuse(struct zarr_places *p, const char *why)
 {
     if (!p->why[0])
         (void)snprintf(p->why, sizeof p->why, "%s", why);
 }
 
-static int add(struct kx *x, struct kx_places *p, uint64_t index, const char *url, uint64_t off, uint64_t len,
-               struct bkt_err *err)
+static int add(struct zarr_export *x, struct zarr_places *p, uint64_t index, const char *url, uint64_t off,
+               uint64_t len, struct bkt_err *err)
 {
-    struct kx_chunk c = {.index = index, .off = off, .len = len};
-    BKT_FAIL_IF(err, p->n >= KX_CHUNKS_MAX, BKT_EUNSUP, "more than %zu chunks", KX_CHUNKS_MAX);
+    struct zarr_chunk c = {.index = index, .off = off, .len = len};
+    BKT_FAIL_IF(err, p->n >= ZARR_CHUNKS_MAX, BKT_EUNSUP, "more than %zu chunks", ZARR_CHUNKS_MAX);
     BKT_PASS_MEM(err, bkt_map_place(&x->by_url, &x->urls, url, strlen(url), &c.url));
     BKT_PASS_MEM(err, bkt_list_room(&p->v, p->n, &p->cap, sizeof *p->v));
     p->v[p->n++] = c;
@@ -56,7 +56,7 @@ static unsigned value(const unsigned *cd, size_t n_cd, size_t i, unsigned otherw
     return i < n_cd ? cd[i] : otherwise;
 }
 
-static bool add_codec(struct kx_places *p, int filter, const unsigned *cd, size_t n_cd, size_t elem_size)
+static bool add_codec(struct zarr_places *p, int filter, const unsigned *cd, size_t n_cd, size_t elem_size)
 {
     const struct {
         int filter;
@@ -67,7 +67,7 @@ static bool add_codec(struct kx_places *p, int filter, const unsigned *cd, size_
                {BKT_FILTER_ZSTD, "zstd", "level", 3},
                {BKT_FILTER_BZIP2, "bz2", "level", 9}};
     struct bkt_buf *b = &p->codecs;
-    const char *blosc = kc_blosc_name(value(cd, n_cd, 6, 0)), *sep = b->len ? ", " : "";
+    const char *blosc = kerchunk_blosc_name(value(cd, n_cd, 6, 0)), *sep = b->len ? ", " : "";
     if (filter == BKT_FILTER_FLETCHER32)
         return bkt_buf_addf(b, "%s{\"id\": \"fletcher32\"}", sep) == BKT_OK;
     if (filter == BKT_FILTER_BLOSC) /* a frame has its own block size */
@@ -83,7 +83,7 @@ static bool add_codec(struct kx_places *p, int filter, const unsigned *cd, size_
     return false;
 }
 
-static void refuse_filter(struct kx_places *p, int filter)
+static void refuse_filter(struct zarr_places *p, int filter)
 {
     char why[120];
     const char *name = bkt_filter_name(filter);
@@ -96,14 +96,14 @@ static void refuse_filter(struct kx_places *p, int filter)
 /* ---- a domain ---- */
 
 struct walk {
-    struct kx *x;
-    struct kx_places *p;
+    struct zarr_export *x;
+    struct zarr_places *p;
     struct bkt_dsetio *io;
     const char *own; /* the domain's store */
     struct bkt_err *err;
 };
 
-static bool index_of(const struct kx_places *p, const uint64_t *coord, uint64_t *out)
+static bool index_of(const struct zarr_places *p, const uint64_t *coord, uint64_t *out)
 {
     *out = 0;
     for (unsigned d = 0; d < p->rank; d++) {
@@ -183,9 +183,9 @@ static int look(struct walk *w, size_t at, size_t n, enum form *all)
         BKT_PASS_MEM(w->err,
                      bkt_buf_add_str(&reqs.keys[i], w->x->urls.v[w->p->v[at + i].url] + strlen(w->own) + 1));
     }
-    bkt_reqs_run(bkt_domain_store(w->io->dom), &reqs);
+    bkt_reqs_perform(bkt_domain_store(w->io->dom), &reqs);
     for (size_t i = 0; i < n; i++) {
-        struct kx_chunk *c = &w->p->v[at + i];
+        struct zarr_chunk *c = &w->p->v[at + i];
         size_t head;
         if (reqs.v[i].rc < 0)
             return bkt_err_copy(w->err, reqs.v[i].rc, reqs.v[i].err);
@@ -277,7 +277,7 @@ static const char *odd_dataset(const struct bkt_dset *ds)
 static int of_domain(struct walk *w, struct bkt_vobj *o, size_t elem_size)
 {
     const struct bkt_dset *ds = &o->obj->dset;
-    struct kx_places *p = w->p;
+    struct zarr_places *p = w->p;
     const char *odd = odd_dataset(ds);
     BKT_PASS(bkt_dataset_io(o, &w->io, w->err));
     for (unsigned d = 0; d < p->rank; d++)
@@ -309,8 +309,8 @@ static int of_domain(struct walk *w, struct bkt_vobj *o, size_t elem_size)
 
 /* ---- a plain file ---- */
 
-static int add_addr(struct kx *x, struct kx_places *p, uint64_t index, uint64_t addr, uint64_t size,
-                    struct bkt_err *err)
+static int add_addr(struct zarr_export *x, struct zarr_places *p, uint64_t index, uint64_t addr,
+                    uint64_t size, struct bkt_err *err)
 {
     const struct source_part *part = source_part_of(x->src, addr, size);
     if (!part) {
@@ -320,7 +320,7 @@ static int add_addr(struct kx *x, struct kx_places *p, uint64_t index, uint64_t 
     return add(x, p, index, part->uri, addr - part->start, size, err);
 }
 
-static int file_filters(hid_t dset, struct kx_places *p, size_t elem_size, struct bkt_err *err)
+static int file_filters(hid_t dset, struct zarr_places *p, size_t elem_size, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
     int n = dcpl < 0 ? -1 : H5Pget_nfilters(dcpl);
@@ -339,7 +339,8 @@ static int file_filters(hid_t dset, struct kx_places *p, size_t elem_size, struc
     return n < 0 ? h5_fail(err, "asking for filters") : BKT_OK;
 }
 
-static int of_file(struct kx *x, hid_t dset, size_t elem_size, struct kx_places *p, struct bkt_err *err)
+static int of_file(struct zarr_export *x, hid_t dset, size_t elem_size, struct zarr_places *p,
+                   struct bkt_err *err)
 {
     static const char *const why[] = {[BKT_MAP_COMPACT] = "its data lie in its header",
                                       [BKT_MAP_EXTERNAL] = "its data lie in raw files",
@@ -368,7 +369,8 @@ static int of_file(struct kx *x, hid_t dset, size_t elem_size, struct kx_places 
     return BKT_OK;
 }
 
-int kx_places(struct kx *x, hid_t dset, size_t elem_size, struct kx_places *out, struct bkt_err *err)
+int zarr_places(struct zarr_export *x, hid_t dset, size_t elem_size, struct zarr_places *out,
+                struct bkt_err *err)
 {
     struct bkt_vobj *o = x->src ? NULL : bkt_vobj_of_id(dset);
     struct walk w = {.x = x, .p = out, .err = err};

@@ -176,7 +176,7 @@ static int dtype(hid_t type, unsigned depth, struct bkt_buf *out, const char **w
     return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : 1;
 }
 
-int kx_dtype(hid_t type, struct bkt_buf *out, hid_t *mem, const char **why, struct bkt_err *err)
+int zarr_dtype(hid_t type, struct bkt_buf *out, hid_t *mem, const char **why, struct bkt_err *err)
 {
     *mem = H5Tcopy(type);
     /* HDF5 sorts the members where it closes gaps, so the dtype is that of the packed type */
@@ -199,7 +199,7 @@ static int add_real(double v, bool quoted, struct bkt_buf *out)
     return bkt_buf_addf(out, "%s%s%s", q, words[isnan(v) ? 0 : v > 0 ? 1 : 2], q);
 }
 
-int kx_number(hid_t type, const void *p, bool quoted, struct bkt_buf *out, struct bkt_err *err)
+int zarr_number(hid_t type, const void *p, bool quoted, struct bkt_buf *out, struct bkt_err *err)
 {
     unsigned char buf[16] = {0};
     size_t n = H5Tget_size(type);
@@ -230,18 +230,18 @@ static int fill_text(hid_t mem, const unsigned char *v, struct bkt_buf *out, str
     size_t n = H5Tget_size(mem);
     int rc;
     if (cls == H5T_INTEGER || cls == H5T_FLOAT)
-        return kx_number(mem, v, true, out, err);
+        return zarr_number(mem, v, true, out, err);
     if (cls == H5T_ENUM && is_bool(mem))
         rc = bkt_buf_add_str(out, *v ? "true" : "false");
     else if (cls == H5T_ENUM) {
         part = H5Tget_super(mem);
-        return kx_number(part, v, true, out, err);
+        return zarr_number(part, v, true, out, err);
     } else if (cls == H5T_COMPOUND && is_complex(mem)) {
         part = H5Tget_member_type(mem, 0);
         rc = bkt_buf_add_str(out, "[");
-        BKT_PASS(kx_number(part, v, true, out, err));
+        BKT_PASS(zarr_number(part, v, true, out, err));
         rc = rc < 0 ? rc : bkt_buf_add_str(out, ", ");
-        BKT_PASS(kx_number(part, v + n / 2, true, out, err));
+        BKT_PASS(zarr_number(part, v + n / 2, true, out, err));
         rc = rc < 0 ? rc : bkt_buf_add_str(out, "]");
     } else {
         rc = bkt_buf_add_str(out, "\"");
@@ -251,7 +251,7 @@ static int fill_text(hid_t mem, const unsigned char *v, struct bkt_buf *out, str
     return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }
 
-int kx_fill(hid_t dcpl, hid_t mem, struct bkt_buf *out, struct bkt_err *err)
+int zarr_fill(hid_t dcpl, hid_t mem, struct bkt_buf *out, struct bkt_err *err)
 {
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
     size_t n = H5Tget_size(mem);

@@ -8,11 +8,11 @@
 #include "chunk/filter/pipeline.h"
 #include "tools/kerchunk/format/thrift.h"
 
-enum pq_type { PQ_INT32 = 1, PQ_INT64 = 2, PQ_BYTE_ARRAY = 6 };
-enum pq_codec { PQ_PLAIN_BYTES = 0, PQ_SNAPPY = 1, PQ_ZSTD = 6, PQ_LZ4_RAW = 7 };
+enum parquet_type { PARQUET_INT32 = 1, PARQUET_INT64 = 2, PARQUET_BYTE_ARRAY = 6 };
+enum parquet_codec { PARQUET_PLAIN_BYTES = 0, PARQUET_SNAPPY = 1, PARQUET_ZSTD = 6, PARQUET_LZ4_RAW = 7 };
 
-struct pq_column {
-    struct pq_table *table;
+struct parquet_column {
+    struct parquet_table *table;
     const unsigned char *file; /* n bytes */
     size_t n;
     int64_t type, codec;
@@ -20,9 +20,9 @@ struct pq_column {
     uint64_t at;          /* of the first page */
     uint64_t end;         /* of the pages */
     uint64_t n_rows;      /* to be read */
-    struct pq_value *out; /* n_rows of them */
+    struct parquet_value *out; /* n_rows of them */
     /* while reading */
-    struct pq_value *dict;
+    struct parquet_value *dict;
     uint64_t n_dict, done;
 };
 
@@ -38,38 +38,38 @@ struct page {
 
 /* ---- headers ---- */
 
-static void data_header(struct tc *t, struct page *p, bool second)
+static void data_header(struct thrift *t, struct page *p, bool second)
 {
-    struct tc_field f = {TC_STOP, 0};
-    while (tc_next(t, &f)) {
-        if (tc_take_int(t, &f, 1, &p->n) || tc_take_int(t, &f, second ? 4 : 2, &p->encoding) ||
-            (!second && tc_take_int(t, &f, 3, &p->levels_encoding)) ||
-            (second && (tc_take_int(t, &f, 5, &p->levels) || tc_take_int(t, &f, 6, &p->repeats))))
+    struct thrift_field f = {THRIFT_STOP, 0};
+    while (thrift_next(t, &f)) {
+        if (thrift_take_int(t, &f, 1, &p->n) || thrift_take_int(t, &f, second ? 4 : 2, &p->encoding) ||
+            (!second && thrift_take_int(t, &f, 3, &p->levels_encoding)) ||
+            (second && (thrift_take_int(t, &f, 5, &p->levels) || thrift_take_int(t, &f, 6, &p->repeats))))
             continue;
-        if (f.id == 7 && second && (f.type == TC_TRUE || f.type == TC_FALSE))
-            p->plain = f.type == TC_FALSE;
+        if (f.id == 7 && second && (f.type == THRIFT_TRUE || f.type == THRIFT_FALSE))
+            p->plain = f.type == THRIFT_FALSE;
         else
-            tc_skip(t, f.type);
+            thrift_skip(t, f.type);
     }
 }
 
-static int page_header(struct pq_column *c, struct page *p, struct bkt_err *err)
+static int page_header(struct parquet_column *c, struct page *p, struct bkt_err *err)
 {
-    struct tc t = {bkt_rd_of(c->file + c->at, (size_t)(c->end - c->at)), 0};
-    struct tc_field f = {TC_STOP, 0};
+    struct thrift t = {bkt_rd_of(c->file + c->at, (size_t)(c->end - c->at)), 0};
+    struct thrift_field f = {THRIFT_STOP, 0};
     *p = (struct page){.type = -1, .levels_encoding = ENC_RLE};
-    while (tc_next(&t, &f)) {
-        if (tc_take_int(&t, &f, 1, &p->type) || tc_take_int(&t, &f, 2, &p->size) ||
-            tc_take_int(&t, &f, 3, &p->stored))
+    while (thrift_next(&t, &f)) {
+        if (thrift_take_int(&t, &f, 1, &p->type) || thrift_take_int(&t, &f, 2, &p->size) ||
+            thrift_take_int(&t, &f, 3, &p->stored))
             continue;
-        if ((f.id == 5 || f.id == 7 || f.id == 8) && f.type == TC_STRUCT)
+        if ((f.id == 5 || f.id == 7 || f.id == 8) && f.type == THRIFT_STRUCT)
             data_header(&t, p, f.id == 8);
         else
-            tc_skip(&t, f.type);
+            thrift_skip(&t, f.type);
     }
     c->at = c->end - bkt_rd_left(&t.rd);
     BKT_FAIL_IF(err,
-                !t.rd.ok || p->size < 0 || p->size > (int64_t)PQ_PAGE_MAX || p->stored < 0 ||
+                !t.rd.ok || p->size < 0 || p->size > (int64_t)PARQUET_PAGE_MAX || p->stored < 0 ||
                     (uint64_t)p->stored > c->end - c->at || p->n < 0 || p->levels < 0 || p->repeats != 0 ||
                     p->levels > p->stored || p->levels > p->size,
                 BKT_EFORMAT, "parquet: a malformed page header");
@@ -78,12 +78,12 @@ static int page_header(struct pq_column *c, struct page *p, struct bkt_err *err)
 
 /* ---- bytes of a page ---- */
 
-static int decompress(const struct pq_column *c, const unsigned char *in, size_t n, unsigned char *out,
+static int decompress(const struct parquet_column *c, const unsigned char *in, size_t n, unsigned char *out,
                       size_t size, struct bkt_err *err)
 {
-    struct bkt_filter f = {.id = c->codec == PQ_SNAPPY ? BKT_FILTER_SNAPPY : BKT_FILTER_ZSTD};
+    struct bkt_filter f = {.id = c->codec == PARQUET_SNAPPY ? BKT_FILTER_SNAPPY : BKT_FILTER_ZSTD};
     size_t got;
-    if (c->codec == PQ_LZ4_RAW)
+    if (c->codec == PARQUET_LZ4_RAW)
         return bkt_lz4_block(in, n, out, size, err);
     BKT_PASS(bkt_filter_decode(&f, in, n, out, size, &got, err));
     return got == size ? BKT_OK
@@ -91,19 +91,19 @@ static int decompress(const struct pq_column *c, const unsigned char *in, size_t
 }
 
 /* The decoded page, kept by the table: levels of version 2 first, which are never compressed. */
-static int page_bytes(struct pq_column *c, const struct page *p, struct bkt_rd *out, struct bkt_err *err)
+static int page_bytes(struct parquet_column *c, const struct page *p, struct bkt_rd *out, struct bkt_err *err)
 {
     const unsigned char *in = c->file + c->at;
-    struct pq_table *t = c->table;
+    struct parquet_table *t = c->table;
     size_t front = (size_t)p->levels, n = (size_t)p->stored, size = (size_t)p->size;
     c->at += n;
-    if (c->codec == PQ_PLAIN_BYTES || p->plain) {
+    if (c->codec == PARQUET_PLAIN_BYTES || p->plain) {
         BKT_FAIL_IF(err, n != size, BKT_EFORMAT, "parquet: a plain page of %zu bytes, not %zu", n, size);
         *out = bkt_rd_of(in, n);
         return BKT_OK;
     }
-    BKT_FAIL_IF(err, t->bytes + size > PQ_BYTES_MAX, BKT_EUNSUP, "parquet: pages of more than %llu bytes",
-                (unsigned long long)PQ_BYTES_MAX);
+    BKT_FAIL_IF(err, t->bytes + size > PARQUET_BYTES_MAX, BKT_EUNSUP,
+                "parquet: pages of more than %llu bytes", (unsigned long long)PARQUET_BYTES_MAX);
     BKT_PASS_MEM(err, bkt_list_room(&t->pages, t->n_pages, &t->cap_pages, sizeof *t->pages));
     struct bkt_buf *page = &t->pages[t->n_pages++];
     *page = (struct bkt_buf){0};
@@ -130,13 +130,13 @@ struct runs {
 
 static void next_run(struct runs *r)
 {
-    struct tc t = {r->rd, 0};
-    uint64_t h = tc_varint(&t);
+    struct thrift t = {r->rd, 0};
+    uint64_t h = thrift_varint(&t);
     r->rd = t.rd;
     r->packed = h & 1;
     r->left = r->packed ? (h >> 1) * 8 : h >> 1;
     r->n_bits = 0, r->bits = 0;
-    if (h >> 1 > PQ_ROWS_MAX || h >> 1 == 0)
+    if (h >> 1 > PARQUET_ROWS_MAX || h >> 1 == 0)
         r->rd.ok = false;
     if (!r->packed)
         r->value = r->width ? bkt_rd_le(&r->rd, (r->width + 7) / 8) : 0;
@@ -163,22 +163,24 @@ static uint64_t next_value(struct runs *r)
 
 /* ---- values ---- */
 
-static void plain_value(const struct pq_column *c, struct bkt_rd *rd, struct pq_value *v)
+static void plain_value(const struct parquet_column *c, struct bkt_rd *rd, struct parquet_value *v)
 {
-    if (c->type == PQ_BYTE_ARRAY) {
+    if (c->type == PARQUET_BYTE_ARRAY) {
         v->n = (size_t)bkt_rd_le(rd, 4);
         v->p = rd->ok ? bkt_rd_take(rd, v->n) : NULL;
     } else {
-        uint64_t x = bkt_rd_le(rd, c->type == PQ_INT32 ? 4 : 8);
-        v->i = c->type == PQ_INT32 ? (int32_t)(uint32_t)x : (int64_t)x;
+        uint64_t x = bkt_rd_le(rd, c->type == PARQUET_INT32 ? 4 : 8);
+        v->i = c->type == PARQUET_INT32 ? (int32_t)(uint32_t)x : (int64_t)x;
     }
 }
 
-static int take_dictionary(struct pq_column *c, const struct page *p, struct bkt_rd *rd, struct bkt_err *err)
+static int take_dictionary(struct parquet_column *c, const struct page *p, struct bkt_rd *rd,
+                           struct bkt_err *err)
 {
     BKT_FAIL_IF(err, c->dict || (p->encoding != ENC_PLAIN && p->encoding != ENC_PLAIN_DICTIONARY), BKT_EUNSUP,
                 "parquet: a second dictionary, or one that is not plain");
-    if ((uint64_t)p->n > bkt_rd_left(rd) || (uint64_t)p->n > PQ_ROWS_MAX) /* a value takes 4 bytes or more */
+    if ((uint64_t)p->n > bkt_rd_left(rd) ||
+        (uint64_t)p->n > PARQUET_ROWS_MAX) /* a value takes 4 bytes or more */
         BKT_FAIL(err, BKT_EFORMAT, "parquet: a dictionary of %lld values", (long long)p->n);
     c->dict = calloc((size_t)p->n + 1, sizeof *c->dict);
     BKT_NEED(err, c->dict);
@@ -188,8 +190,8 @@ static int take_dictionary(struct pq_column *c, const struct page *p, struct bkt
 }
 
 /* Marks the nulls of the page's rows. */
-static int take_levels(const struct pq_column *c, const struct page *p, struct bkt_rd *rd,
-                       struct pq_value *out, struct bkt_err *err)
+static int take_levels(const struct parquet_column *c, const struct page *p, struct bkt_rd *rd,
+                       struct parquet_value *out, struct bkt_err *err)
 {
     struct runs r = {.width = 1};
     if (!c->optional)
@@ -204,8 +206,8 @@ static int take_levels(const struct pq_column *c, const struct page *p, struct b
     return r.rd.ok ? BKT_OK : BKT_ERR(err, BKT_EFORMAT, "parquet: levels end too early");
 }
 
-static int take_values(struct pq_column *c, const struct page *p, struct bkt_rd *rd, struct pq_value *out,
-                       struct bkt_err *err)
+static int take_values(struct parquet_column *c, const struct page *p, struct bkt_rd *rd,
+                       struct parquet_value *out, struct bkt_err *err)
 {
     const bool dict = p->encoding == ENC_PLAIN_DICTIONARY || p->encoding == ENC_RLE_DICTIONARY;
     struct runs r = {.left = 0};
@@ -231,7 +233,7 @@ static int take_values(struct pq_column *c, const struct page *p, struct bkt_rd 
     return rd->ok ? BKT_OK : BKT_ERR(err, BKT_EFORMAT, "parquet: a page ends within a value");
 }
 
-static int take_page(struct pq_column *c, struct bkt_err *err)
+static int take_page(struct parquet_column *c, struct bkt_err *err)
 {
     struct page p;
     struct bkt_rd rd;
@@ -245,22 +247,22 @@ static int take_page(struct pq_column *c, struct bkt_err *err)
     if (!data)
         return take_dictionary(c, &p, &rd, err);
     BKT_FAIL_IF(err, (uint64_t)p.n > c->n_rows - c->done, BKT_EFORMAT, "parquet: more values than rows");
-    struct pq_value *out = c->out + c->done;
+    struct parquet_value *out = c->out + c->done;
     c->done += (uint64_t)p.n;
     BKT_PASS(take_levels(c, &p, &rd, out, err));
     return take_values(c, &p, &rd, out, err);
 }
 
 /* Read the pages of a column of a row group.  BKT_EFORMAT, BKT_EUNSUP. */
-static int column_read(struct pq_column *c, struct bkt_err *err)
+static int column_read(struct parquet_column *c, struct bkt_err *err)
 {
     int rc = BKT_OK;
     c->dict = NULL, c->n_dict = c->done = 0;
     BKT_FAIL_IF(
         err,
-        (c->type != PQ_INT32 && c->type != PQ_INT64 && c->type != PQ_BYTE_ARRAY) ||
-            (c->codec != PQ_PLAIN_BYTES && c->codec != PQ_SNAPPY && c->codec != PQ_ZSTD &&
-             c->codec != PQ_LZ4_RAW),
+        (c->type != PARQUET_INT32 && c->type != PARQUET_INT64 && c->type != PARQUET_BYTE_ARRAY) ||
+            (c->codec != PARQUET_PLAIN_BYTES && c->codec != PARQUET_SNAPPY && c->codec != PARQUET_ZSTD &&
+             c->codec != PARQUET_LZ4_RAW),
         BKT_EUNSUP,
         "parquet: type %lld or codec %lld; INT32, INT64, BYTE_ARRAY and zstd, snappy, LZ4_RAW are known",
         (long long)c->type, (long long)c->codec);
@@ -281,7 +283,7 @@ struct element { /* of the schema, behind its root */
     int64_t repetition;
 };
 struct footer {
-    struct pq_table *table;
+    struct parquet_table *table;
     const char *const *names;
     size_t n_names;
     struct element columns[COLUMNS_MAX];
@@ -294,7 +296,7 @@ struct footer {
     bool nested;
 };
 
-void pq_table_fini(struct pq_table *t)
+void parquet_table_fini(struct parquet_table *t)
 {
     for (size_t i = 0; t->columns && i < t->n_columns; i++)
         free(t->columns[i]);
@@ -307,26 +309,26 @@ void pq_table_fini(struct pq_table *t)
 
 /* ---- the schema ---- */
 
-static void read_name(struct tc *t, char out[NAME_MAX_PQ])
+static void read_name(struct thrift *t, char out[NAME_MAX_PQ])
 {
     size_t n;
-    const void *p = tc_binary(t, &n);
+    const void *p = thrift_binary(t, &n);
     if (p && n < NAME_MAX_PQ) {
         memcpy(out, p, n);
         out[n] = 0;
     }
 }
 
-static void read_element(struct tc *t, struct footer *f, bool root)
+static void read_element(struct thrift *t, struct footer *f, bool root)
 {
     struct element e = {.repetition = 0};
-    struct tc_field at = {TC_STOP, 0};
+    struct thrift_field at = {THRIFT_STOP, 0};
     int64_t kids = 0;
-    while (tc_next(t, &at)) {
-        if (at.id == 4 && at.type == TC_BINARY)
+    while (thrift_next(t, &at)) {
+        if (at.id == 4 && at.type == THRIFT_BINARY)
             read_name(t, e.name);
-        else if (!tc_take_int(t, &at, 3, &e.repetition) && !tc_take_int(t, &at, 5, &kids))
-            tc_skip(t, at.type);
+        else if (!thrift_take_int(t, &at, 3, &e.repetition) && !thrift_take_int(t, &at, 5, &kids))
+            thrift_skip(t, at.type);
     }
     if (root)
         return;
@@ -335,12 +337,12 @@ static void read_element(struct tc *t, struct footer *f, bool root)
         f->columns[f->n_columns++] = e;
 }
 
-static void read_schema(struct tc *t, struct footer *f)
+static void read_schema(struct thrift *t, struct footer *f)
 {
-    enum tc_type entry;
-    uint64_t n = tc_list(t, &entry);
+    enum thrift_type entry;
+    uint64_t n = thrift_list(t, &entry);
     for (uint64_t i = 0; i < n && t->rd.ok; i++)
-        if (tc_is(t, entry, TC_STRUCT))
+        if (thrift_is(t, entry, THRIFT_STRUCT))
             read_element(t, f, i == 0);
 }
 
@@ -352,42 +354,42 @@ struct chunk { /* a column of a row group */
     bool elsewhere;
 };
 
-static void read_path(struct tc *t, char out[NAME_MAX_PQ])
+static void read_path(struct thrift *t, char out[NAME_MAX_PQ])
 {
-    enum tc_type entry;
-    uint64_t n = tc_list(t, &entry);
+    enum thrift_type entry;
+    uint64_t n = thrift_list(t, &entry);
     for (uint64_t i = 0; i < n && t->rd.ok; i++)
-        if (entry == TC_BINARY && n == 1)
+        if (entry == THRIFT_BINARY && n == 1)
             read_name(t, out);
         else
-            tc_skip(t, entry);
+            thrift_skip(t, entry);
 }
 
-static void read_metadata(struct tc *t, struct chunk *c)
+static void read_metadata(struct thrift *t, struct chunk *c)
 {
-    struct tc_field f = {TC_STOP, 0};
-    while (tc_next(t, &f)) {
-        if (tc_take_int(t, &f, 1, &c->type) || tc_take_int(t, &f, 4, &c->codec) ||
-            tc_take_int(t, &f, 7, &c->stored) || tc_take_int(t, &f, 9, &c->data) ||
-            tc_take_int(t, &f, 11, &c->dictionary))
+    struct thrift_field f = {THRIFT_STOP, 0};
+    while (thrift_next(t, &f)) {
+        if (thrift_take_int(t, &f, 1, &c->type) || thrift_take_int(t, &f, 4, &c->codec) ||
+            thrift_take_int(t, &f, 7, &c->stored) || thrift_take_int(t, &f, 9, &c->data) ||
+            thrift_take_int(t, &f, 11, &c->dictionary))
             continue;
-        if (f.id == 3 && f.type == TC_LIST)
+        if (f.id == 3 && f.type == THRIFT_LIST)
             read_path(t, c->name);
         else
-            tc_skip(t, f.type);
+            thrift_skip(t, f.type);
     }
 }
 
-static void read_chunk(struct tc *t, struct chunk *c)
+static void read_chunk(struct thrift *t, struct chunk *c)
 {
-    struct tc_field f = {TC_STOP, 0};
+    struct thrift_field f = {THRIFT_STOP, 0};
     *c = (struct chunk){.type = -1};
-    while (tc_next(t, &f)) {
-        if (f.id == 3 && f.type == TC_STRUCT) {
+    while (thrift_next(t, &f)) {
+        if (f.id == 3 && f.type == THRIFT_STRUCT) {
             read_metadata(t, c);
         } else {
             c->elsewhere |= f.id == 1;
-            tc_skip(t, f.type);
+            thrift_skip(t, f.type);
         }
     }
 }
@@ -417,40 +419,41 @@ static int take_chunk(struct footer *f, const struct chunk *c, uint64_t n_rows, 
                     (uint64_t)c->stored > f->n - begin,
                 BKT_EFORMAT, "parquet: column %s lies outside of the file", c->name);
     if (!f->table->columns[k] &&
-        !(f->table->columns[k] = calloc((size_t)f->n_rows + 1, sizeof(struct pq_value))))
+        !(f->table->columns[k] = calloc((size_t)f->n_rows + 1, sizeof(struct parquet_value))))
         BKT_NOMEM(err);
-    struct pq_column col = {.table = f->table,
-                            .file = f->file,
-                            .n = f->n,
-                            .type = c->type,
-                            .codec = c->codec,
-                            .optional = is_optional(f, c->name),
-                            .at = begin,
-                            .end = begin + (uint64_t)c->stored,
-                            .n_rows = n_rows,
-                            .out = f->table->columns[k] + f->done};
+    struct parquet_column col = {.table = f->table,
+                                 .file = f->file,
+                                 .n = f->n,
+                                 .type = c->type,
+                                 .codec = c->codec,
+                                 .optional = is_optional(f, c->name),
+                                 .at = begin,
+                                 .end = begin + (uint64_t)c->stored,
+                                 .n_rows = n_rows,
+                                 .out = f->table->columns[k] + f->done};
     BKT_TRY(err, column_read(&col, err), "column %s", c->name);
     return BKT_OK;
 }
 
 /* The columns come before the number of rows, so the group is read twice. */
-static int take_group(struct tc *t, struct footer *f, struct bkt_err *err)
+static int take_group(struct thrift *t, struct footer *f, struct bkt_err *err)
 {
-    struct tc ahead = *t;
-    struct tc_field at = {TC_STOP, 0};
+    struct thrift ahead = *t;
+    struct thrift_field at = {THRIFT_STOP, 0};
     int64_t n_rows = -1;
     f->seen = 0;
-    while (tc_next(&ahead, &at))
-        if (!tc_take_int(&ahead, &at, 3, &n_rows))
-            tc_skip(&ahead, at.type);
+    while (thrift_next(&ahead, &at))
+        if (!thrift_take_int(&ahead, &at, 3, &n_rows))
+            thrift_skip(&ahead, at.type);
     BKT_FAIL_IF(err, !ahead.rd.ok || n_rows < 0 || (uint64_t)n_rows > (uint64_t)f->n_rows - f->done,
                 BKT_EFORMAT, "parquet: a row group with more rows than the file");
-    for (at = (struct tc_field){TC_STOP, 0}; tc_next(t, &at);) {
-        enum tc_type entry;
-        uint64_t n = tc_is(t, at.type, at.id == 1 ? TC_LIST : TC_STOP) ? tc_list(t, &entry) : 0;
+    for (at = (struct thrift_field){THRIFT_STOP, 0}; thrift_next(t, &at);) {
+        enum thrift_type entry;
+        uint64_t n =
+            thrift_is(t, at.type, at.id == 1 ? THRIFT_LIST : THRIFT_STOP) ? thrift_list(t, &entry) : 0;
         for (uint64_t i = 0; i < n && t->rd.ok; i++) {
             struct chunk c;
-            if (!tc_is(t, entry, TC_STRUCT))
+            if (!thrift_is(t, entry, THRIFT_STRUCT))
                 continue;
             read_chunk(t, &c);
             if (t->rd.ok)
@@ -461,14 +464,14 @@ static int take_group(struct tc *t, struct footer *f, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int take_groups(struct tc *t, struct footer *f, struct bkt_err *err)
+static int take_groups(struct thrift *t, struct footer *f, struct bkt_err *err)
 {
-    enum tc_type entry;
-    uint64_t n = tc_list(t, &entry);
-    BKT_FAIL_IF(err, f->n_rows < 0 || (uint64_t)f->n_rows > PQ_ROWS_MAX, BKT_EFORMAT,
+    enum thrift_type entry;
+    uint64_t n = thrift_list(t, &entry);
+    BKT_FAIL_IF(err, f->n_rows < 0 || (uint64_t)f->n_rows > PARQUET_ROWS_MAX, BKT_EFORMAT,
                 "parquet: %lld rows; at most %llu are read", (long long)f->n_rows,
-                (unsigned long long)PQ_ROWS_MAX);
-    BKT_FAIL_IF(err, f->nested || entry != TC_STRUCT, BKT_EUNSUP,
+                (unsigned long long)PARQUET_ROWS_MAX);
+    BKT_FAIL_IF(err, f->nested || entry != THRIFT_STRUCT, BKT_EUNSUP,
                 "parquet: columns in columns, repeated ones, or more than %d", COLUMNS_MAX);
     for (uint64_t i = 0; i < n && t->rd.ok; i++)
         BKT_PASS(take_group(t, f, err));
@@ -481,30 +484,30 @@ static int take_groups(struct tc *t, struct footer *f, struct bkt_err *err)
 
 static int read_footer(struct footer *f, const unsigned char *p, size_t n, struct bkt_err *err)
 {
-    struct tc t = {bkt_rd_of(p, n), 0};
-    struct tc_field at = {TC_STOP, 0};
+    struct thrift t = {bkt_rd_of(p, n), 0};
+    struct thrift_field at = {THRIFT_STOP, 0};
     bool groups = false;
     f->n_rows = -1;
-    while (tc_next(&t, &at)) {
-        if (at.id == 2 && at.type == TC_LIST)
+    while (thrift_next(&t, &at)) {
+        if (at.id == 2 && at.type == THRIFT_LIST)
             read_schema(&t, f);
-        else if (!groups && tc_take_int(&t, &at, 3, &f->n_rows)) /* columns have room for these */
+        else if (!groups && thrift_take_int(&t, &at, 3, &f->n_rows)) /* columns have room for these */
             continue;
-        else if (at.id == 4 && at.type == TC_LIST && !groups) {
+        else if (at.id == 4 && at.type == THRIFT_LIST && !groups) {
             groups = true; /* fields come in ascending order */
             BKT_PASS(take_groups(&t, f, err));
         } else
-            tc_skip(&t, at.type);
+            thrift_skip(&t, at.type);
     }
     return t.rd.ok && groups ? BKT_OK : BKT_ERR(err, BKT_EFORMAT, "parquet: a malformed footer");
 }
 
-int pq_read(const void *p, size_t n, const char *const *names, size_t n_names, struct pq_table *out,
-            struct bkt_err *err)
+int parquet_read(const void *p, size_t n, const char *const *names, size_t n_names, struct parquet_table *out,
+                 struct bkt_err *err)
 {
     const unsigned char *b = p;
     uint64_t len = n >= 12 ? bkt_get_le(b + n - 8, 4) : 0;
-    *out = (struct pq_table){.n_columns = n_names};
+    *out = (struct parquet_table){.n_columns = n_names};
     out->columns =
         calloc(n_names + 1, sizeof *out->columns); /* NOLINT(bugprone-sizeof-expression): pointers */
     BKT_NEED(err, out->columns);

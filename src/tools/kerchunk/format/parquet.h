@@ -10,20 +10,21 @@
 
 #include "base/bytes.h"
 
-#define PQ_ROWS_MAX  ((uint64_t)1 << 24) /* of a file */
-#define PQ_PAGE_MAX  ((size_t)1 << 30)   /* bytes of a decoded page */
-#define PQ_BYTES_MAX ((uint64_t)4 << 30) /* bytes of all decoded pages of a file */
+#define PARQUET_ROWS_MAX  ((uint64_t)1 << 24) /* of a file */
+#define PARQUET_PAGE_MAX  ((size_t)1 << 30)   /* bytes of a decoded page */
+#define PARQUET_BYTES_MAX ((uint64_t)4 << 30) /* bytes of all decoded pages of a file */
 
 /** One value. */
-struct pq_value {
+struct parquet_value {
     bool null;
     int64_t i;              /* INT32, INT64 */
     const unsigned char *p; /* BYTE_ARRAY: @p n bytes, borrowed from the table */
     size_t n;
 };
-struct pq_table {
+struct parquet_table {
     uint64_t n_rows;
-    struct pq_value **columns; /* in the order of the names asked for; NULL: the file has no such column */
+    struct parquet_value *
+        *columns; /* in the order of the names asked for; NULL: the file has no such column */
     size_t n_columns;
     struct bkt_buf *pages; /* decoded pages that values point into */
     size_t n_pages, cap_pages;
@@ -32,8 +33,8 @@ struct pq_table {
 
 /** Read the columns of the given names, at most 64.
  *  @param p      the file's bytes, borrowed as long as @p out is used
- *  @param out    pq_table_fini(), also after a failure
+ *  @param out    parquet_table_fini(), also after a failure
  *  @return BKT_OK; BKT_EFORMAT; BKT_EUNSUP: beyond the subset */
-BKT_NODISCARD int pq_read(const void *p, size_t n, const char *const *names, size_t n_names,
-                          struct pq_table *out, struct bkt_err *err);
-void pq_table_fini(struct pq_table *t);
+BKT_NODISCARD int parquet_read(const void *p, size_t n, const char *const *names, size_t n_names,
+                               struct parquet_table *out, struct bkt_err *err);
+void parquet_table_fini(struct parquet_table *t);

@@ -387,7 +387,7 @@ static int open_first(struct load_job *l, char **sources, int n, int *i, int *fa
 static void expect(const struct load_job *l, char **sources, int n, int i, int *upto)
 {
     for (*upto = *upto > i ? *upto : i; *upto + 1 < n && *upto < i + (int)l->o->jobs; ++*upto)
-        vfd_expect(sources[*upto + 1], l->set);
+        bkt_vfd_expect(sources[*upto + 1], l->set);
 }
 
 static int add_all(struct gather_plan *a, char **sources, int first, int n, bool is_new, int *failed,
@@ -458,6 +458,6 @@ int load_gathered(struct load_job *l, char **sources, int n, const char *domain,
     rc = rc ? rc : begin(&a, l, sources, n, &first, is_new, failed, err);
     rc = rc ? rc : add_all(&a, sources, first, n, is_new, failed, err);
     gather_fini(&a);
-    vfd_expect_nothing();
+    bkt_vfd_expect_nothing();
     return load_end(l, rc, is_new, err);
 }

@@ -196,7 +196,7 @@ static int take_fill(struct bkt_plain_dataset *s, hid_t dcpl, hid_t type, struct
     if (!d->has_fill)
         return BKT_OK;
     BKT_PASS_MEM(err, bkt_buf_resize(&d->fill, d->type->size));
-    return PASS_ON(err, H5Pget_fill_value(dcpl, type, d->fill.ptr), "asking for the fill value");
+    return BKT_PASS_H5(err, H5Pget_fill_value(dcpl, type, d->fill.ptr), "asking for the fill value");
 }
 
 static int take_chunks(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
@@ -221,8 +221,8 @@ static int take_contiguous(struct bkt_plain_dataset *s, struct bkt_dset *d, stru
     haddr_t at = HADDR_UNDEF;
     hsize_t n  = 0;
     uint64_t elems;
-    (void)PASS_ON(NULL, (at = H5Dget_offset(s->dset)) == HADDR_UNDEF ? -1 : 0, "H5Dget_offset");
-    BKT_PASS(PASS_ON(err, (n = H5Dget_storage_size(s->dset), 0), "H5Dget_storage_size"));
+    (void)BKT_PASS_H5(NULL, (at = H5Dget_offset(s->dset)) == HADDR_UNDEF ? -1 : 0, "H5Dget_offset");
+    BKT_PASS(BKT_PASS_H5(err, (n = H5Dget_storage_size(s->dset), 0), "H5Dget_storage_size"));
     BKT_PASS(bkt_space_count(&d->space, &elems, err));
     s->native =
         s->native || at == HADDR_UNDEF || !n || !bkt_mul_u64(elems, d->type->size, &elems) || elems != n;
@@ -241,7 +241,8 @@ static int take_name(struct bkt_plain_dataset *s, struct bkt_object *o, struct b
     H5O_info2_t info;
     uint64_t    at = 0;
     char        path[512];
-    BKT_PASS(PASS_ON(err, H5Oget_info3(s->dset, &info, H5O_INFO_BASIC), "asking for an object's address"));
+    BKT_PASS(
+        BKT_PASS_H5(err, H5Oget_info3(s->dset, &info, H5O_INFO_BASIC), "asking for an object's address"));
     memcpy(&at, &info.token, sizeof at);
     s->header = at;
     (void)snprintf(o->id.text, sizeof o->id.text, "at %" PRIu64, at);
@@ -253,10 +254,10 @@ static int take_name(struct bkt_plain_dataset *s, struct bkt_object *o, struct b
 /* libhdf5 would look for raw files on this machine.  A file elsewhere must not make it do that. */
 static int take_domain(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
-    s->external = !vfd_facts(s->file).is_local;
+    s->external = !bkt_vfd_facts(s->file).is_local;
     s->native   = !s->external;
     s->v.file   = &s->in;
-    return vfd_domain(s->file, &s->in.dom, err);
+    return bkt_vfd_domain(s->file, &s->in.dom, err);
 }
 
 static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bkt_err *err)
@@ -304,21 +305,21 @@ static bool may_look_up(hid_t dset)
 
 static uint64_t first_bytes(void *arg, size_t n, void *to)
 {
-    return page_cache_copy(arg, 0, n, to);
+    return bkt_page_cache_copy(arg, 0, n, to);
 }
 
 static int open_io(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
     struct bkt_domain *dom;
-    struct vfd_facts   f = vfd_facts(s->file);
-    BKT_PASS(vfd_domain(s->file, &dom, err));
+    struct bkt_vfd_facts f = bkt_vfd_facts(s->file);
+    BKT_PASS(bkt_vfd_domain(s->file, &dom, err));
     BKT_PASS(bkt_dsetio_open(dom, s->v.obj, bkt_plugin_find, NULL, &s->v.io, err));
     bkt_dsetio_name(s->v.io, s->v.path);
     if (s->family)
         BKT_PASS(bkt_dsetio_set_file(s->v.io, s->family, f.key, NULL, err));
     else {
         BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.version, err));
-        bkt_dsetio_know_first(s->v.io, bkt_min_u64(VFD_FIRST, f.size), first_bytes, s->pages);
+        bkt_dsetio_know_first(s->v.io, bkt_min_u64(BKT_VFD_FIRST, f.size), first_bytes, s->pages);
         s->looks_up = s->chunked && may_look_up(s->dset);
     }
     return s->chunked ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
@@ -349,14 +350,14 @@ static int make(struct bkt_plain_dataset *s, struct bkt_err *err)
 int bkt_plain_dataset_of(struct bkt_vobj *plain, struct bkt_plain_dataset **out, struct bkt_err *err)
 {
     *out = (struct bkt_plain_dataset *)plain->plain_dataset;
-    struct vfd_file *file = *out ? NULL : vfd_behind(plain->native_id);
+    struct bkt_vfd_file *file = *out ? NULL : bkt_vfd_behind(plain->native_id);
     struct bkt_store *family = NULL;
     uint64_t size = 0;
     if (!*out && !file)
-        BKT_PASS(vfd_family_of(plain->native_id, &file, &family, &size, err));
+        BKT_PASS(bkt_vfd_family_of(plain->native_id, &file, &family, &size, err));
     if (!file)
         return BKT_OK;
-    struct vfd_facts facts = vfd_facts(file);
+    struct bkt_vfd_facts facts = bkt_vfd_facts(file);
     struct bkt_plain_dataset *s = calloc(1, sizeof *s);
     if (!s) {
         bkt_store_close(family);

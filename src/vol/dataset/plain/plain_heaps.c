@@ -52,7 +52,7 @@ static bool has_objects(const struct bkt_plain_dataset *s, const unsigned char *
 static bool is_of_collection(const struct bkt_plain_dataset *s, uint64_t page)
 {
     unsigned char p[4096 + 4]; /* a signature may lie across two pages */
-    uint64_t n = page_cache_copy(s->pages, page * 4096, sizeof p, p);
+    uint64_t n = bkt_page_cache_copy(s->pages, page * 4096, sizeof p, p);
     return n && (memmem(p, n, "GCOL\1", 5) || has_objects(s, p, n));
 }
 
@@ -66,13 +66,13 @@ static bool has_heap(const struct bkt_plain_dataset *s, uint64_t from, uint64_t 
     return false;
 }
 
-static bool is_gap(const struct fore_range *before, uint64_t end, uint64_t left)
+static bool is_gap(const struct bkt_fore_range *before, uint64_t end, uint64_t left)
 {
     uint64_t from = before->off + before->len;
     return end > from && end - from <= bkt_min_u64(GAP_MAX, left) && end - from <= GAP_TIMES * before->len;
 }
 
-static bool is_proven(const struct bkt_plain_dataset *s, const struct fore_range *r, size_t n)
+static bool is_proven(const struct bkt_plain_dataset *s, const struct bkt_fore_range *r, size_t n)
 {
     for (size_t i = 0; i + 1 < n && i < LOOKS; i++)
         if (is_gap(&r[i], r[i + 1].off, UINT64_MAX) && has_heap(s, r[i].off + r[i].len, r[i + 1].off))
@@ -84,20 +84,21 @@ static bool is_proven(const struct bkt_plain_dataset *s, const struct fore_range
  *  @param r     @p n of them, sorted here by place
  *  @param left  bytes of gaps, at most
  *  @return the bytes of these gaps; 0: none is wanted */
-static uint64_t gaps_join(const struct bkt_plain_dataset *s, struct fore_range *r, size_t n, uint64_t left)
+static uint64_t gaps_join(const struct bkt_plain_dataset *s, struct bkt_fore_range *r, size_t n,
+                          uint64_t left)
 {
     uint64_t joined = 0;
     if (n < 2 || s->heaps_elsewhere)
         return 0;
     qsort(r, n, sizeof *r, bkt_by_u64);
     /* The bytes that came with the open may end with collections of the first chunks. */
-    bool front = r[0].off > VFD_FIRST && r[0].off - VFD_FIRST <= bkt_min_u64(GAP_MAX, left) &&
-                 has_heap(s, VFD_FIRST - BESIDE * 4096, VFD_FIRST);
+    bool front = r[0].off > BKT_VFD_FIRST && r[0].off - BKT_VFD_FIRST <= bkt_min_u64(GAP_MAX, left) &&
+                 has_heap(s, BKT_VFD_FIRST - BESIDE * 4096, BKT_VFD_FIRST);
     if (!front && !is_proven(s, r, n))
         return 0;
     if (front) {
-        joined = r[0].off - VFD_FIRST;
-        r[0] = (struct fore_range){VFD_FIRST, r[0].len + joined};
+        joined = r[0].off - BKT_VFD_FIRST;
+        r[0] = (struct bkt_fore_range){BKT_VFD_FIRST, r[0].len + joined};
     }
     for (size_t i = 0; i + 1 < n; i++)
         if (is_gap(&r[i], r[i + 1].off, left - joined)) {
@@ -136,7 +137,7 @@ static int add_address(struct addresses *a, const unsigned char *p)
     if (bkt_list_room(&a->v, a->n, &a->cap, sizeof *a->v) < 0)
         return BKT_ENOMEM;
     a->last     = at;
-    a->n_near += a->joined && page_cache_state(a->s->pages, full, BKT_HEAP_HEAD) != PAGE_ABSENT;
+    a->n_near += a->joined && bkt_page_cache_state(a->s->pages, full, BKT_HEAP_HEAD) != BKT_PAGE_ABSENT;
     a->v[a->n++] = full;
     return BKT_OK;
 }
@@ -164,20 +165,20 @@ static void make_unique(struct addresses *a)
 /* ---- elements ---- */
 
 /* The bytes of a chunk that hold the selected elements. */
-static struct fore_range wanted(const struct bkt_plain_dataset *s, const struct bkt_grid *g, uint64_t k,
-                                const struct bkt_reference *ref)
+static struct bkt_fore_range wanted(const struct bkt_plain_dataset *s, const struct bkt_grid *g, uint64_t k,
+                                    const struct bkt_reference *ref)
 {
     const struct bkt_dsetio *io = s->v.io;
     struct bkt_grid_iter     it;
     struct bkt_grid_run      first, last;
     if (io->filtered)
-        return (struct fore_range){ref->off, ref->size};
+        return (struct bkt_fore_range){ref->off, ref->size};
     bkt_grid_iter(&it, g, k, 0, 1);
     (void)bkt_grid_next(&it, &first);
     bkt_grid_iter(&it, g, k, bkt_grid_n_runs(g, k) - 1, 1);
     (void)bkt_grid_next(&it, &last);
     uint64_t from = first.off * io->elem_size;
-    return (struct fore_range){ref->off + from, (last.off + last.len) * io->elem_size - from};
+    return (struct bkt_fore_range){ref->off + from, (last.off + last.len) * io->elem_size - from};
 }
 
 /* A run of elements: for the values, or for the addresses in it. */
@@ -197,12 +198,13 @@ static int look_at_run(struct addresses *a, const struct bkt_grid_run *run, cons
 /* A chunk's bytes from @p r on, as elements: in place, or in @p own, which the caller frees.  NULL: they
  * can't be had, and HDF5 reports that. */
 static const unsigned char *elements(const struct addresses *a, const struct bkt_reference *ref,
-                                     const struct fore_range *r, unsigned char **own)
+                                     const struct bkt_fore_range *r, unsigned char **own)
 {
     const struct bkt_dsetio *io = a->s->v.io;
-    const unsigned char *raw = a->q && !io->filtered ? NULL : page_cache_view(a->s->pages, r->off, r->len);
+    const unsigned char *raw =
+        a->q && !io->filtered ? NULL : bkt_page_cache_view(a->s->pages, r->off, r->len);
     BKT_CLEANUP(bkt_freep) unsigned char *copy = raw ? NULL : malloc(r->len + 1);
-    if (!raw && (!copy || page_cache_copy(a->s->pages, r->off, r->len, copy) < r->len))
+    if (!raw && (!copy || bkt_page_cache_copy(a->s->pages, r->off, r->len, copy) < r->len))
         return NULL;
     if (!io->filtered) {
         *own = BKT_TAKE(copy);
@@ -217,7 +219,7 @@ static const unsigned char *elements(const struct addresses *a, const struct bkt
 
 /* Look through the selected elements of a chunk whose bytes are here. */
 static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const struct bkt_reference *ref,
-                const struct fore_range *r, struct bkt_err *err)
+                const struct bkt_fore_range *r, struct bkt_err *err)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run run;
@@ -236,7 +238,7 @@ static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const
 
 /* The bytes of the first chunks, as many as the budget allows.  r[k].len 0: chunk k doesn't exist. */
 static size_t ranges_of(const struct bkt_plain_dataset *s, const struct bkt_grid *g,
-                        const struct bkt_references_find *q, struct fore_range *r, uint64_t *left)
+                        const struct bkt_references_find *q, struct bkt_fore_range *r, uint64_t *left)
 {
     size_t n = 0;
     for (; n < q->n; n++) {
@@ -253,31 +255,31 @@ static size_t ranges_of(const struct bkt_plain_dataset *s, const struct bkt_grid
 static int begin_new(struct addresses *a, uint64_t *early, struct bkt_err *err)
 {
     size_t n = bkt_min_u64(a->n - a->begun, *early / BKT_HEAP_SMALLEST);
-    BKT_CLEANUP(bkt_freep) struct fore_range *r = calloc(n + 1, sizeof *r);
+    BKT_CLEANUP(bkt_freep) struct bkt_fore_range *r = calloc(n + 1, sizeof *r);
     BKT_NEED(err, r);
     for (size_t i = 0; i < n; i++)
-        r[i] = (struct fore_range){a->v[a->begun + i], BKT_HEAP_SMALLEST};
+        r[i] = (struct bkt_fore_range){a->v[a->begun + i], BKT_HEAP_SMALLEST};
     *early -= n * BKT_HEAP_SMALLEST;
     a->begun = a->n;
-    return foresight_begin(a->s->fore, r, n, err);
+    return bkt_foresight_begin(a->s->fore, r, n, err);
 }
 
 /* Chunks are looked at as they arrive. */
 static int look_at_all(struct addresses *a, const struct bkt_grid *g, const struct bkt_references_find *q,
                        uint64_t *left, struct bkt_err *err)
 {
-    struct fore_range *r = calloc(2 * q->n + 1, sizeof *r), *sorted = r + q->n;
+    struct bkt_fore_range *r = calloc(2 * q->n + 1, sizeof *r), *sorted = r + q->n;
     size_t n = r ? ranges_of(a->s, g, q, r, left) : 0, m = 0;
     for (size_t k = 0; k < n; k++)
         if (r[k].len)
             sorted[m++] = r[k];
     a->joined = m ? gaps_join(a->s, sorted, m, *left) : 0;
     uint64_t early = bkt_min_u64(EARLY, *left - a->joined);
-    int rc = r ? foresight_begin(a->s->fore, sorted, m, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = r ? bkt_foresight_begin(a->s->fore, sorted, m, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t k = 0; rc == BKT_OK && k < n; k++) {
         if (!r[k].len)
             continue;
-        rc = foresight_fetch(a->s->fore, &r[k], 1, err);
+        rc = bkt_foresight_fetch(a->s->fore, &r[k], 1, err);
         if (rc == BKT_OK)
             rc = look(a, g, k, &q->out[k], &r[k], err);
         if (rc == BKT_OK)
@@ -318,7 +320,7 @@ static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint
 uint64_t bkt_heap_size(const struct bkt_plain_dataset *s, uint64_t at)
 {
     unsigned char head[BKT_HEAP_HEAD];
-    if (page_cache_copy(s->pages, at, sizeof head, head) < sizeof head || memcmp(head, "GCOL\1", 5) != 0)
+    if (bkt_page_cache_copy(s->pages, at, sizeof head, head) < sizeof head || memcmp(head, "GCOL\1", 5) != 0)
         return 0;
     uint64_t size = bkt_get_le(head + 8, s->size_bytes);
     return size <= BKT_HEAP_LARGEST && size <= s->size - at ? size : 0;
@@ -327,21 +329,21 @@ uint64_t bkt_heap_size(const struct bkt_plain_dataset *s, uint64_t at)
 /* First the usual length of all, then the rest of longer ones. */
 static int fetch_collections(const struct addresses *a, uint64_t *left, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) struct fore_range *r = calloc(a->n + 1, sizeof *r);
+    BKT_CLEANUP(bkt_freep) struct bkt_fore_range *r = calloc(a->n + 1, sizeof *r);
     size_t n = 0;
     BKT_NEED(err, r);
     for (; n < a->n && *left >= BKT_HEAP_SMALLEST; n++, *left -= BKT_HEAP_SMALLEST)
-        r[n] = (struct fore_range){a->v[n], BKT_HEAP_SMALLEST};
-    BKT_PASS(foresight_fetch(a->s->fore, r, n, err));
+        r[n] = (struct bkt_fore_range){a->v[n], BKT_HEAP_SMALLEST};
+    BKT_PASS(bkt_foresight_fetch(a->s->fore, r, n, err));
     size_t longer = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t size = bkt_heap_size(a->s, a->v[i]);
         if (size <= BKT_HEAP_SMALLEST || size - BKT_HEAP_SMALLEST > *left)
             continue;
         *left -= size - BKT_HEAP_SMALLEST;
-        r[longer++] = (struct fore_range){a->v[i] + BKT_HEAP_SMALLEST, size - BKT_HEAP_SMALLEST};
+        r[longer++] = (struct bkt_fore_range){a->v[i] + BKT_HEAP_SMALLEST, size - BKT_HEAP_SMALLEST};
     }
-    return foresight_fetch(a->s->fore, r, longer, err);
+    return bkt_foresight_fetch(a->s->fore, r, longer, err);
 }
 
 /* Look through the objects of a collection for further addresses. */
@@ -371,7 +373,7 @@ static int fetch_inner(const struct addresses *outer, const struct bkt_heap_addr
     for (size_t i = 0; rc == BKT_OK && i < outer->n; i++) {
         uint64_t size = bkt_heap_size(outer->s, outer->v[i]);
         BKT_CLEANUP(bkt_freep) unsigned char *p = size ? malloc(size) : NULL;
-        if (p && page_cache_copy(outer->s->pages, outer->v[i], size, p) == size)
+        if (p && bkt_page_cache_copy(outer->s->pages, outer->v[i], size, p) == size)
             rc = look_inside(&a, inner, p, size);
     }
     if (rc == BKT_OK)
@@ -436,7 +438,7 @@ static int read_piece(const struct target *t, const struct bkt_sel *piece, uint6
     hsize_t n = piece->n_elems;
     BKT_PASS(piece_space(piece, &file, err));
     BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5Screate_simple(1, &n, NULL);
-    return PASS_NATIVE(
+    return BKT_PASS_NATIVE(
         err, H5Dread(t->s->dset, t->mem_type, mem, file, t->dxpl, t->to + first * H5Tget_size(t->mem_type)),
         "reading a dataset of another file");
 }
@@ -526,6 +528,7 @@ int bkt_heaps_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t 
     if (given)
         return BKT_OK;
     bkt_err_clear(err); /* HDF5 itself reports a selection that doesn't fit */
-    return PASS_NATIVE(err, H5Dread(s->dset, t.mem_type, io->mem_spaces[i], io->file_spaces[i], list, t.to),
-                       "reading a dataset of another file");
+    return BKT_PASS_NATIVE(err,
+                           H5Dread(s->dset, t.mem_type, io->mem_spaces[i], io->file_spaces[i], list, t.to),
+                           "reading a dataset of another file");
 }

@@ -25,9 +25,9 @@ static int list_all(struct bkt_plain_dataset *s, struct bkt_err *err)
      * the others. */
     size_t n, most = (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
     struct bkt_file_chunk *v;
-    foresight_index(s->fore, FORE_INDEX_WHOLE);
+    bkt_foresight_index(s->fore, FORE_INDEX_WHOLE);
     int rc = bkt_file_chunks_found(s->dset, most, &v, &n, err);
-    foresight_index(s->fore, FORE_INDEX_UNKNOWN);
+    bkt_foresight_index(s->fore, FORE_INDEX_UNKNOWN);
     BKT_PASS(rc);
     bkt_plain_counts.listed++;
     BKT_PASS(bkt_dsetio_set_found(s->v.io, v, n, err));
@@ -73,7 +73,7 @@ static int look_up(struct bkt_plain_dataset *s, const uint64_t *coord, struct bk
                    struct bkt_err *err)
 {
     const struct bkt_dset *d = &s->v.obj->dset;
-    struct vfd_recorded    seen = {.n = 0};
+    struct bkt_vfd_recorded seen = {.n = 0};
     hsize_t                at[BKT_MAX_RANK], size;
     bool                   partial = false;
     memset(out, 0, sizeof *out);
@@ -89,9 +89,9 @@ static int look_up(struct bkt_plain_dataset *s, const uint64_t *coord, struct bk
     BKT_PASS(bkt_reference_check(s->v.io, coord, 0, size, err));
     BKT_CLEANUP(bkt_freep) void *unused = malloc(size);
     BKT_NEED(err, unused);
-    vfd_record(s->file, &seen);
-    int rc = PASS_ON(err, H5Dread_chunk(s->dset, H5P_DEFAULT, at, &out->mask, unused), "H5Dread_chunk");
-    vfd_record(s->file, NULL);
+    bkt_vfd_record(s->file, &seen);
+    int rc = BKT_PASS_H5(err, H5Dread_chunk(s->dset, H5P_DEFAULT, at, &out->mask, unused), "H5Dread_chunk");
+    bkt_vfd_record(s->file, NULL);
     if (rc == BKT_OK && (seen.n != 1 || seen.len != size))
         rc = BKT_ERR(err, BKT_EHDF5, "HDF5 reads a chunk in an unexpected way");
     out->offset = seen.off;
@@ -107,10 +107,10 @@ static int look_up_all(struct bkt_plain_dataset *s, const struct bkt_touched *t,
     BKT_CLEANUP(bkt_freep) struct bkt_file_chunk *v = calloc(t->n_coords + 1, sizeof *v);
     BKT_NEED(err, v);
     int rc = BKT_OK;
-    foresight_index(s->fore, t->n_coords > 1 ? FORE_INDEX_UNKNOWN : FORE_INDEX_PATH);
+    bkt_foresight_index(s->fore, t->n_coords > 1 ? FORE_INDEX_UNKNOWN : FORE_INDEX_PATH);
     for (size_t i = 0; rc == BKT_OK && i < t->n_coords; i++)
         rc = look_up(s, t->coords + i * rank, &v[i], err);
-    foresight_index(s->fore, FORE_INDEX_UNKNOWN);
+    bkt_foresight_index(s->fore, FORE_INDEX_UNKNOWN);
     BKT_PASS(rc);
     s->n_asked += t->n_coords;
     return bkt_dsetio_add_found(s->v.io, v, t->n_coords, err);

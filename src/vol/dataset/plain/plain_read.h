@@ -24,9 +24,9 @@ struct bkt_heap_addresses {
 struct bkt_plain_dataset {
     struct bkt_vobj  v;       /* first member */
     hid_t            dset;    /* of the native connector; borrowed */
-    struct vfd_file *file;    /* borrowed: the dataset keeps it open */
-    struct foresight *fore;   /* the file's, as are its pages */
-    struct page_cache *pages;
+    struct bkt_vfd_file *file;  /* borrowed: the dataset keeps it open */
+    struct bkt_foresight *fore; /* the file's, as are its pages */
+    struct bkt_page_cache *pages;
     struct bkt_store *family; /* NULL, or the files of which `file` is the first */
     uint64_t size;            /* bytes of the file, or of the family */
     bool             native;  /* only the native connector can read it */

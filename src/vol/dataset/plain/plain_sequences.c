@@ -93,12 +93,12 @@ static bool parse(const struct heaps *h, struct collection *c)
 
 static bool take_bytes(struct heaps *h, struct collection *c)
 {
-    c->bytes = h->in_place ? page_cache_view(h->s->pages, c->at, c->size) : NULL;
+    c->bytes = h->in_place ? bkt_page_cache_view(h->s->pages, c->at, c->size) : NULL;
     if (c->bytes)
         return true;
     c->bytes = c->own = malloc(c->size);
     h->kept += c->own ? c->size : 0;
-    return c->own && page_cache_copy(h->s->pages, c->at, c->size, c->own) == c->size;
+    return c->own && bkt_page_cache_copy(h->s->pages, c->at, c->size, c->own) == c->size;
 }
 
 static bool load(struct heaps *h, struct collection *c, uint64_t at)
@@ -114,12 +114,12 @@ static bool load(struct heaps *h, struct collection *c, uint64_t at)
 /* A collection that isn't here: it was longer than expected, or there was no room for all. */
 static bool load_late(struct heaps *h, struct collection *c, uint64_t at)
 {
-    struct fore_range r = {at, BKT_HEAP_SMALLEST};
+    struct bkt_fore_range r = {at, BKT_HEAP_SMALLEST};
     drop_all(h); /* bytes in place may go */
-    if (foresight_fetch(h->s->fore, &r, 1, NULL) < 0)
+    if (bkt_foresight_fetch(h->s->fore, &r, 1, NULL) < 0)
         return false;
     r.len = bkt_heap_size(h->s, at);
-    return r.len && foresight_fetch(h->s->fore, &r, 1, NULL) == BKT_OK && load(h, c, at);
+    return r.len && bkt_foresight_fetch(h->s->fore, &r, 1, NULL) == BKT_OK && load(h, c, at);
 }
 
 static const struct collection *find(struct heaps *h, uint64_t at)
@@ -201,7 +201,7 @@ static bool one(struct heaps *h, const struct giver *g, const unsigned char *sto
 /* Elements whose collections are waited for together. */
 struct part {
     size_t             first, end;
-    struct fore_range *r; /* collections, or what is known of them */
+    struct bkt_fore_range *r; /* collections, or what is known of them */
     size_t             n, cap;
 };
 
@@ -233,7 +233,7 @@ static uint64_t add_element(struct stream *t, struct part *p, const unsigned cha
     *last = full;
     *used = len;
     len = bkt_max_u64((len + BKT_HEAP_HEAD + 7) / 8 * 8, BKT_HEAP_SMALLEST);
-    p->r[p->n++] = (struct fore_range){full, len};
+    p->r[p->n++] = (struct bkt_fore_range){full, len};
     return len + gap;
 }
 
@@ -245,14 +245,14 @@ static int begin(struct stream *t, struct part *p, struct bkt_err *err)
     for (; t->ahead < t->n && bytes < PART; t->ahead++)
         bytes += add_element(t, p, t->stored + t->ahead * t->h->s->addresses.size, &last, &used);
     p->end = t->ahead;
-    return foresight_begin(t->h->s->fore, p->r, p->n, err);
+    return bkt_foresight_begin(t->h->s->fore, p->r, p->n, err);
 }
 
 /* When the first bytes of the collections are here, begin to fetch the ends of longer ones. */
 static int lengthen(struct stream *t, struct part *p, struct bkt_err *err)
 {
     uint64_t left = 2 * PART;
-    BKT_PASS(foresight_fetch(t->h->s->fore, p->r, p->n, err));
+    BKT_PASS(bkt_foresight_fetch(t->h->s->fore, p->r, p->n, err));
     for (size_t i = 0; i < p->n; i++) {
         uint64_t size = bkt_heap_size(t->h->s, p->r[i].off);
         if (size <= p->r[i].len || size - p->r[i].len > left)
@@ -260,7 +260,7 @@ static int lengthen(struct stream *t, struct part *p, struct bkt_err *err)
         left -= size - p->r[i].len;
         p->r[i].len = size;
     }
-    return left < 2 * PART ? foresight_begin(t->h->s->fore, p->r, p->n, err) : BKT_OK;
+    return left < 2 * PART ? bkt_foresight_begin(t->h->s->fore, p->r, p->n, err) : BKT_OK;
 }
 
 /* The values of a part.  False: HDF5 has to read them. */
@@ -287,7 +287,7 @@ static int give_all(struct stream *t, const struct giver *g, unsigned char *to, 
         drop_all(t->h);
         BKT_PASS(begin(t, &t->parts[(k + 2) % PARTS], err));
         BKT_PASS(lengthen(t, &t->parts[(k + 1) % PARTS], err));
-        BKT_PASS(foresight_fetch(t->h->s->fore, p->r, p->n, err));
+        BKT_PASS(bkt_foresight_fetch(t->h->s->fore, p->r, p->n, err));
         if (!give_part(t, g, p, to, done))
             return BKT_OK;
     }
@@ -323,13 +323,14 @@ int bkt_sequences_new(const struct bkt_plain_dataset *s, size_t n, hid_t dxpl, u
 /* Whether the collection's bytes are here or coming; then wait for them. */
 static bool comes(struct heaps *h, uint64_t at, struct bkt_err *err)
 {
-    struct fore_range r = {at, BKT_HEAP_SMALLEST};
+    struct bkt_fore_range r = {at, BKT_HEAP_SMALLEST};
     for (int i = 0; i < 2; i++) {
-        if (page_cache_state(h->s->pages, r.off, r.len) == PAGE_ABSENT)
+        if (bkt_page_cache_state(h->s->pages, r.off, r.len) == BKT_PAGE_ABSENT)
             return false;
-        if (page_cache_copy(h->s->pages, r.off + r.len - 1, 1, &(char){0}) < 1 || !bkt_heap_size(h->s, at)) {
+        if (bkt_page_cache_copy(h->s->pages, r.off + r.len - 1, 1, &(char){0}) < 1 ||
+            !bkt_heap_size(h->s, at)) {
             drop_all(h); /* bytes in place may go */
-            if (foresight_fetch(h->s->fore, &r, 1, err) < 0)
+            if (bkt_foresight_fetch(h->s->fore, &r, 1, err) < 0)
                 return false;
         }
         r.len = bkt_max_u64(bkt_heap_size(h->s, at), BKT_HEAP_SMALLEST);
@@ -389,7 +390,7 @@ int bkt_sequences_end(struct bkt_sequences *q, bool *given, struct bkt_err *err)
     struct stream t = {.h = &q->h,
                        .stored = q->kept + q->done * q->h.s->addresses.size,
                        .n = q->n - q->done,
-                       .file_size = vfd_facts(q->h.s->file).size};
+                       .file_size = bkt_vfd_facts(q->h.s->file).size};
     rc = give_all(&t, &q->g, q->to + q->done * each, &done, err);
     q->done += done;
     *given = rc == BKT_OK && q->done == q->n;

@@ -31,8 +31,8 @@ static void expect(const struct bkt_view *v, const char *file)
 {
     struct bkt_plain_dataset *s = v->arg;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    if (strcmp(file, ".") != 0 && vfd_linked_name(s->file, candidate(file, 0), &full, NULL) == BKT_OK)
-        vfd_expect_linked(s->file, bkt_buf_str(&full));
+    if (strcmp(file, ".") != 0 && bkt_vfd_linked_name(s->file, candidate(file, 0), &full, NULL) == BKT_OK)
+        bkt_vfd_expect_linked(s->file, bkt_buf_str(&full));
 }
 
 /* ---- opening ---- */
@@ -44,11 +44,11 @@ static int open_named(struct bkt_plain_dataset *s, const char *name, hid_t *out,
     BKT_CLEANUP(bkt_hid_closep) hid_t own = H5Iget_file_id(s->dset);
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = own < 0 ? own : H5Fget_access_plist(own);
     BKT_NEED_H5(err, fapl >= 0, "asking for the access list of a virtual dataset's file");
-    BKT_PASS(vfd_linked_name(s->file, name, &full, err));
-    vfd_expect_linked(s->file, bkt_buf_str(&full));
-    BKT_PASS(vfd_expected_wait(bkt_buf_str(&full), err));
-    return PASS_ON(NULL, *out = bkt_remote_native(bkt_buf_str(&full), H5F_ACC_RDONLY, fapl),
-                   "opening a source") < 0
+    BKT_PASS(bkt_vfd_linked_name(s->file, name, &full, err));
+    bkt_vfd_expect_linked(s->file, bkt_buf_str(&full));
+    BKT_PASS(bkt_vfd_expected_wait(bkt_buf_str(&full), err));
+    return BKT_PASS_H5(NULL, *out = bkt_remote_native(bkt_buf_str(&full), H5F_ACC_RDONLY, fapl),
+                       "opening a source") < 0
                ? BKT_ENOENT
                : BKT_OK;
 }
@@ -57,7 +57,7 @@ static int open_file(struct bkt_plain_dataset *s, const char *file, hid_t *out, 
 {
     int rc = BKT_ENOENT;
     if (strcmp(file, ".") == 0)
-        return PASS_ON(err, *out = H5Iget_file_id(s->dset), "H5Iget_file_id");
+        return BKT_PASS_H5(err, *out = H5Iget_file_id(s->dset), "H5Iget_file_id");
     for (unsigned i = 0; rc == BKT_ENOENT && candidate(file, i); i++) {
         bkt_err_clear(err);
         rc = open_named(s, candidate(file, i), out, err);
@@ -68,10 +68,11 @@ static int open_file(struct bkt_plain_dataset *s, const char *file, hid_t *out, 
 static int open_dataset(hid_t in, const char *name, hid_t *out, struct bkt_err *err)
 {
     htri_t there = 0;
-    if (PASS_ON(NULL, there = H5Oexists_by_name(in, name, H5P_DEFAULT), "H5Oexists_by_name") < 0 ||
+    if (BKT_PASS_H5(NULL, there = H5Oexists_by_name(in, name, H5P_DEFAULT), "H5Oexists_by_name") < 0 ||
         there <= 0)
         return BKT_ENOENT;
-    return PASS_ON(err, *out = H5Dopen2(in, name, H5P_DEFAULT), "opening the source of a virtual dataset");
+    return BKT_PASS_H5(err, *out = H5Dopen2(in, name, H5P_DEFAULT),
+                       "opening the source of a virtual dataset");
 }
 
 static int open_source(const struct bkt_view *v, const char *file, const char *name, hid_t *out,
@@ -158,7 +159,7 @@ static int report(int rc, struct bkt_err *err)
 /* HDF5 reports every failure in the same way.  The driver knows whether the store was the reason. */
 static int reason(struct bkt_plain_dataset *s, int rc, struct bkt_err *err)
 {
-    int why = s ? vfd_failure(s->file) : BKT_OK;
+    int why = s ? bkt_vfd_failure(s->file) : BKT_OK;
     return report(rc < 0 && why < 0 && !bkt_plain_is_format(why) ? why : rc, err);
 }
 
@@ -167,8 +168,8 @@ static int reason(struct bkt_plain_dataset *s, int rc, struct bkt_err *err)
 /* libhdf5 would open raw files on this machine by the names that a file from elsewhere gives. */
 static int check_raw_files(hid_t dset, struct bkt_err *err)
 {
-    struct vfd_file *f = vfd_first_behind(dset);
-    if (!f || vfd_facts(f).is_local)
+    struct bkt_vfd_file *f = bkt_vfd_first_behind(dset);
+    if (!f || bkt_vfd_facts(f).is_local)
         return BKT_OK;
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     BKT_NEED_H5(err, dcpl >= 0, "asking for external files");
@@ -183,13 +184,13 @@ static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
     BKT_PASS(bkt_xfer_for(id, io->dxpl, &list, err));
     if (io->write)
-        return PASS_NATIVE(
+        return BKT_PASS_NATIVE(
             err, H5Dwrite(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
             "H5Dwrite");
     struct bkt_plain_dataset *s = (struct bkt_plain_dataset *)io->dsets[i]->plain_dataset;
     bkt_plain_counts.by_native += s != NULL;
     BKT_PASS(check_raw_files(id, err));
-    int rc = PASS_NATIVE(
+    int rc = BKT_PASS_NATIVE(
         err, H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
         "reading a dataset of another file");
     return reason(s, rc, err);
@@ -252,7 +253,7 @@ static int plan(const struct bkt_io *io, size_t i, struct bkt_plain_dataset **ou
     {
         rc = bkt_plain_dataset_of(io->dsets[i], &s, err);
         if (rc == BKT_OK && s)
-            (void)vfd_failure(s->file); /* of an earlier call */
+            (void)bkt_vfd_failure(s->file); /* of an earlier call */
         if (rc == BKT_OK && s)
             rc = bkt_plain_dataset_locate(s, io->file_spaces[i], &native, err);
     }
@@ -307,7 +308,7 @@ static int read_alone(struct bkt_plain_dataset *s, const struct bkt_io *io, size
  * failure is plan()'s to report. */
 static void begin_indexes(const struct bkt_io *io)
 {
-    const struct vfd_file *first = NULL;
+    const struct bkt_vfd_file *first = NULL;
     struct bkt_plain_dataset *s;
     for (size_t i = 0; i < io->n; i++) {
         int rc = BKT_OK;
@@ -319,7 +320,7 @@ static void begin_indexes(const struct bkt_io *io)
         if (rc < 0 || !s || !s->chunked || s->native || s->complete)
             continue;
         if (first && s->file != first)
-            foresight_begin_index(s->fore, s->header);
+            bkt_foresight_begin_index(s->fore, s->header);
         first = first ? first : s->file;
     }
 }
@@ -345,12 +346,12 @@ static int plan_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
 /* The processes of a collective call, which opened the datasets' file together; NULL: none. */
 static struct bkt_comm *group_of(const struct bkt_io *io)
 {
-    struct vfd_file *f =
-        io->n && bkt_xfer_is_collective(io->dxpl) ? vfd_behind(io->dsets[0]->native_id) : NULL;
+    struct bkt_vfd_file *f =
+        io->n && bkt_xfer_is_collective(io->dxpl) ? bkt_vfd_behind(io->dsets[0]->native_id) : NULL;
     for (size_t i = 1; f && i < io->n; i++)
-        if (vfd_behind(io->dsets[i]->native_id) != f)
+        if (bkt_vfd_behind(io->dsets[i]->native_id) != f)
             return NULL;
-    return f ? vfd_group(f) : NULL;
+    return f ? bkt_vfd_group(f) : NULL;
 }
 
 /* Chunks that several processes need are fetched by one of them, for datasets that all processes read by

@@ -27,7 +27,7 @@ struct world {
 static inline void put_object(struct world *w, const char *key, const void *p, size_t n)
 {
     struct bkt_req q = {.op = BKT_PUT, .key = key, .put = p, .put_len = n};
-    if (bkt_store_run(w->st, &q, 1, NULL) < 0)
+    if (bkt_store_perform(w->st, &q, 1, NULL) < 0)
         abort();
     bkt_req_fini(&q);
 }
@@ -35,7 +35,7 @@ static inline void put_object(struct world *w, const char *key, const void *p, s
 static inline void del(struct world *w, const char *key)
 {
     struct bkt_req q = {.op = BKT_DELETE, .key = key};
-    (void)bkt_store_run(w->st, &q, 1, NULL);
+    (void)bkt_store_perform(w->st, &q, 1, NULL);
     bkt_req_fini(&q);
 }
 

@@ -28,11 +28,11 @@ static uint64_t one_by_one(uint64_t first)
     struct bkt_target     t    = {.io = &io};
     struct bkt_chunk_file file = {.store = far, .space = space};
     struct bkt_limits     lim  = {.part = 8u << 20, .merge = EACH, .gap = 65536, .far_gap = 65536};
-    struct bkt_seg        v[RANGES];
-    struct bkt_segs       segs = {.v = v, .n = RANGES};
+    struct bkt_read_segment v[RANGES];
+    struct bkt_read_segments segs = {.v = v, .n = RANGES};
     uint64_t              more = 0;
     for (size_t i = 0; i < RANGES; i++)
-        v[i] = (struct bkt_seg){.t = &t, .file = &file, .off = first + i * EACH, .len = EACH};
+        v[i] = (struct bkt_read_segment){.t = &t, .file = &file, .off = first + i * EACH, .len = EACH};
     struct bkt_ranges ranges;
     CHECK(bkt_ranges_plan(&ranges, &segs, &lim, NULL) == BKT_OK && ranges.n == RANGES &&
               ranges.v->block == NEAR,

@@ -15,10 +15,12 @@ static void test_gaps(void)
     const struct bkt_limits lim  = {.part = 8 << 20, .merge = 8 << 20, .gap = 64 << 10, .far_gap = 2 << 20};
     struct bkt_chunk_file   file = {.key = (char[]){"f"}};
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
-        struct bkt_seg  v[2] = {{.file = &file, .len = cases[i].len}, {.file = &file, .off = cases[i].len + cases[i].gap, .len = cases[i].len}};
-        struct bkt_segs segs = {.v = v, .n = 2};
+        struct bkt_read_segment v[2] = {
+            {.file = &file, .len = cases[i].len},
+            {.file = &file, .off = cases[i].len + cases[i].gap, .len = cases[i].len}};
+        struct bkt_read_segments segs = {.v = v, .n = 2};
         uint64_t        len;
-        size_t          n = bkt_segs_span(&segs, 0, &lim, &len);
+        size_t n = bkt_read_segments_span(&segs, 0, &lim, &len);
         CHECK(n == cases[i].want && len == (n == 1 ? cases[i].len : 2 * cases[i].len + cases[i].gap), "%llu bytes, %llu apart: %zu",
               (unsigned long long)cases[i].len, (unsigned long long)cases[i].gap, n);
     }

@@ -65,7 +65,7 @@ static uint64_t place_of(const struct bkt_range *k, double chunk)
 
 static void spoil(const struct bkt_range *k, unsigned char *p, enum bytes which)
 {
-    const struct bkt_seg *first = &k->segs[0];
+    const struct bkt_read_segment *first = &k->segs[0];
     for (size_t i = 0; i < k->n_segs && which != GOOD; i++) {
         unsigned char *to = p + (size_t)(k->segs[i].off - k->off);
         if (which == BAD)

@@ -12,7 +12,7 @@ static inline void put_json(struct bkt_store *st, const char *key, const char *t
 {
     char *json = json_of(text);
     struct bkt_req r = {.op = BKT_PUT, .key = key, .put = json, .put_len = strlen(json)};
-    int rc = bkt_store_run(st, &r, 1, NULL);
+    int rc = bkt_store_perform(st, &r, 1, NULL);
     CHECK(rc == BKT_OK, "PUT %s: %d", key, rc);
     bkt_req_fini(&r);
     free(json);

@@ -1,5 +1,5 @@
 /* See codecs.h.  numcodecs' documentation describes each codec's bytes. */
-#include "tools/kerchunk/codecs.h"
+#include "tools/kerchunk/zarr_codecs.h"
 
 #include <string.h>
 
@@ -8,51 +8,52 @@
 #include "schema/model/hsds_view.h"
 #include "tools/source/hdf5_glue.h"
 
-struct kc_codec_row {
+struct kerchunk_codec_row {
     const char *id;
     int filter; /* HDF5's filter that makes the same bytes; 0: HDF5 has no such filter; -1: it needs none */
     bool compresses;
-    int (*parse)(const struct kc_doc *d, struct kc_codec *out); /* NULL: no settings that matter */
-    int (*decode)(const struct kc_codec *c, const void *in, size_t n, void *dst, size_t room, size_t *got,
-                  struct bkt_err *err);
+    int (*parse)(const struct kerchunk_doc *d,
+                 struct kerchunk_codec *out); /* NULL: no settings that matter */
+    int (*decode)(const struct kerchunk_codec *c, const void *in, size_t n, void *dst, size_t room,
+                  size_t *got, struct bkt_err *err);
     unsigned level, most; /* of a compressor: the level without a setting, the highest one */
 };
 
 /* ---- settings ---- */
 
-static uint64_t setting(const struct kc_doc *d, const char *key, uint64_t otherwise, uint64_t most)
+static uint64_t setting(const struct kerchunk_doc *d, const char *key, uint64_t otherwise, uint64_t most)
 {
     uint64_t v;
-    return kc_doc_size(kc_doc_get(d, key), &v) && v <= most ? v : otherwise;
+    return kerchunk_doc_size(kerchunk_doc_get(d, key), &v) && v <= most ? v : otherwise;
 }
 
-static int level(const struct kc_doc *d, struct kc_codec *out)
+static int level(const struct kerchunk_doc *d, struct kerchunk_codec *out)
 {
     out->cd[0] = (unsigned)setting(d, "level", out->row->level, out->row->most);
     out->n_cd = 1;
     return BKT_OK;
 }
 
-static int shuffle(const struct kc_doc *d, struct kc_codec *out)
+static int shuffle(const struct kerchunk_doc *d, struct kerchunk_codec *out)
 {
-    const struct kc_doc *size = kc_doc_get(d, "elementsize");
+    const struct kerchunk_doc *size = kerchunk_doc_get(d, "elementsize");
     out->cd[0] = (unsigned)setting(d, "elementsize", size ? 0 : 4, UINT16_MAX);
     out->n_cd = 1;
     return out->cd[0] ? BKT_OK : BKT_EUNSUP;
 }
 
-const char *kc_blosc_name(unsigned code)
+const char *kerchunk_blosc_name(unsigned code)
 {
     unsigned cd[] = {2, 2, 0, 0, 0, 0, code};
     return bkt_blosc_codec(&(const struct bkt_filter_desc){.cd = cd, .n_cd = BKT_COUNT(cd)});
 }
 
 /* Version and form, element, chunk (both set later), level, shuffle, codec: as the filter's own set_local. */
-static int blosc(const struct kc_doc *d, struct kc_codec *out)
+static int blosc(const struct kerchunk_doc *d, struct kerchunk_codec *out)
 {
-    const char *name = kc_doc_text(d, "cname"), *known = NULL;
+    const char *name = kerchunk_doc_text(d, "cname"), *known = NULL;
     unsigned k = 0;
-    while (name && (known = kc_blosc_name(k)) && strcmp(name, known) != 0)
+    while (name && (known = kerchunk_blosc_name(k)) && strcmp(name, known) != 0)
         k++;
     if (name && !known)
         return BKT_EUNSUP;
@@ -66,16 +67,16 @@ static int blosc(const struct kc_doc *d, struct kc_codec *out)
 
 /* ---- undoing ---- */
 
-static int by_filter(const struct kc_codec *c, const void *in, size_t n, void *dst, size_t room, size_t *got,
-                     struct bkt_err *err)
+static int by_filter(const struct kerchunk_codec *c, const void *in, size_t n, void *dst, size_t room,
+                     size_t *got, struct bkt_err *err)
 {
-    struct kc_codec copy = *c; /* the filter's client data are not const */
+    struct kerchunk_codec copy = *c; /* the filter's client data are not const */
     struct bkt_filter f = {.id = c->row->filter, .cd = copy.cd, .n_cd = c->n_cd};
     return bkt_filter_decode(&f, in, n, dst, room, got, err);
 }
 
 /* The decoded size in 4 bytes, little-endian, and an LZ4 block. */
-static int lz4(const struct kc_codec *c, const void *in, size_t n, void *dst, size_t room, size_t *got,
+static int lz4(const struct kerchunk_codec *c, const void *in, size_t n, void *dst, size_t room, size_t *got,
                struct bkt_err *err)
 {
     (void)c;
@@ -87,8 +88,8 @@ static int lz4(const struct kc_codec *c, const void *in, size_t n, void *dst, si
     return bkt_lz4_block((const unsigned char *)in + 4, n - 4, dst, (size_t)size, err);
 }
 
-static int nothing(const struct kc_codec *c, const void *in, size_t n, void *dst, size_t room, size_t *got,
-                   struct bkt_err *err)
+static int nothing(const struct kerchunk_codec *c, const void *in, size_t n, void *dst, size_t room,
+                   size_t *got, struct bkt_err *err)
 {
     (void)c;
     BKT_FAIL_IF(err, n > room, BKT_ERANGE, "%zu bytes, at most %zu are expected", n, room);
@@ -98,7 +99,7 @@ static int nothing(const struct kc_codec *c, const void *in, size_t n, void *dst
     return BKT_OK;
 }
 
-static const struct kc_codec_row rows[] = {
+static const struct kerchunk_codec_row rows[] = {
     {"zlib", BKT_FILTER_DEFLATE, true, level, by_filter, 1, 9},
     {"zstd", BKT_FILTER_ZSTD, true, level, by_filter, 3, 22},
     {"blosc", BKT_FILTER_BLOSC, true, blosc, by_filter, 0, 0},
@@ -140,18 +141,18 @@ static int refuse(const char *id, struct bkt_err *err)
              id, why);
 }
 
-static int add(const struct kc_doc *d, struct kc_codecs *out, struct bkt_err *err)
+static int add(const struct kerchunk_doc *d, struct kerchunk_codecs *out, struct bkt_err *err)
 {
-    const char *id = kc_doc_text(d, "id");
+    const char *id = kerchunk_doc_text(d, "id");
     size_t k = 0;
     BKT_FAIL_IF(err, !id, BKT_EFORMAT, "a codec without an id");
-    BKT_FAIL_IF(err, out->n == KC_CODECS_MAX, BKT_EUNSUP, "more than %d codecs", KC_CODECS_MAX);
+    BKT_FAIL_IF(err, out->n == KERCHUNK_CODECS_MAX, BKT_EUNSUP, "more than %d codecs", KERCHUNK_CODECS_MAX);
     while (k < BKT_COUNT(rows) && strcmp(rows[k].id, id) != 0)
         k++;
     if (k == BKT_COUNT(rows))
         return refuse(id, err);
-    struct kc_codec *c = &out->v[out->n];
-    *c = (struct kc_codec){.row = &rows[k]};
+    struct kerchunk_codec *c = &out->v[out->n];
+    *c = (struct kerchunk_codec){.row = &rows[k]};
     int rc = c->row->parse ? c->row->parse(d, c) : BKT_OK;
     BKT_FAIL_IF(err, rc < 0, rc, "codec %.60s: settings that are not understood", id);
     bool strings = strcmp(id, "vlen-utf8") == 0;
@@ -163,23 +164,24 @@ static int add(const struct kc_doc *d, struct kc_codecs *out, struct bkt_err *er
     return BKT_OK;
 }
 
-int kc_codecs_parse(const struct kc_doc *filters, const struct kc_doc *compressor, struct kc_codecs *out,
-                    struct bkt_err *err)
+int kerchunk_codecs_parse(const struct kerchunk_doc *filters, const struct kerchunk_doc *compressor,
+                          struct kerchunk_codecs *out, struct bkt_err *err)
 {
-    *out = (struct kc_codecs){.n = 0};
-    BKT_FAIL_IF(err, filters && filters->kind != KC_NULL && filters->kind != KC_LIST, BKT_EFORMAT,
+    *out = (struct kerchunk_codecs){.n = 0};
+    BKT_FAIL_IF(err, filters && filters->kind != KERCHUNK_NULL && filters->kind != KERCHUNK_LIST, BKT_EFORMAT,
                 "filters: not a list");
-    for (const struct kc_doc *d = filters && filters->kind == KC_LIST ? filters->first : NULL; d; d = d->next)
+    for (const struct kerchunk_doc *d = filters && filters->kind == KERCHUNK_LIST ? filters->first : NULL; d;
+         d = d->next)
         BKT_PASS(add(d, out, err));
-    return compressor && compressor->kind != KC_NULL ? add(compressor, out, err) : BKT_OK;
+    return compressor && compressor->kind != KERCHUNK_NULL ? add(compressor, out, err) : BKT_OK;
 }
 
 /* ---- HDF5's filters ---- */
 
-const char *kc_codecs_differ(const struct kc_codecs *c, size_t elem_size)
+const char *kerchunk_codecs_differ(const struct kerchunk_codecs *c, size_t elem_size)
 {
     for (unsigned i = 0; i < c->n; i++) {
-        const struct kc_codec *k = &c->v[i];
+        const struct kerchunk_codec *k = &c->v[i];
         if (k->row->filter == 0 || c->vlen_utf8 ||
             (k->row->filter == BKT_FILTER_SHUFFLE && k->cd[0] > 1 && k->cd[0] != elem_size))
             return k->row->id;
@@ -187,11 +189,11 @@ const char *kc_codecs_differ(const struct kc_codecs *c, size_t elem_size)
     return NULL;
 }
 
-int kc_codecs_filters(const struct kc_codecs *c, hid_t dcpl, size_t elem_size, size_t chunk_bytes,
-                      struct bkt_err *err)
+int kerchunk_codecs_filters(const struct kerchunk_codecs *c, hid_t dcpl, size_t elem_size, size_t chunk_bytes,
+                            struct bkt_err *err)
 {
     for (unsigned i = 0; i < c->n; i++) {
-        struct kc_codec k = c->v[i];
+        struct kerchunk_codec k = c->v[i];
         if (k.row->filter <= 0 || (k.row->filter == BKT_FILTER_SHUFFLE && k.cd[0] <= 1))
             continue;
         if (k.row->filter == BKT_FILTER_BLOSC)
@@ -205,7 +207,7 @@ int kc_codecs_filters(const struct kc_codecs *c, hid_t dcpl, size_t elem_size, s
 
 /* ---- all at once ---- */
 
-static int undo(const struct kc_codec *c, const struct bkt_buf *in, uint64_t most, struct bkt_buf *out,
+static int undo(const struct kerchunk_codec *c, const struct bkt_buf *in, uint64_t most, struct bkt_buf *out,
                 struct bkt_err *err)
 {
     size_t room = (size_t)bkt_min_u64(most, bkt_max_u64(4 * (uint64_t)in->len, 65536));
@@ -224,8 +226,8 @@ static int undo(const struct kc_codec *c, const struct bkt_buf *in, uint64_t mos
     }
 }
 
-int kc_codecs_decode(const struct kc_codecs *c, const void *in, size_t n, uint64_t most, struct bkt_buf *out,
-                     struct bkt_err *err)
+int kerchunk_codecs_decode(const struct kerchunk_codecs *c, const void *in, size_t n, uint64_t most,
+                           struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
     BKT_NEED(err, bkt_buf_add(&a, in, n) >= 0 && bkt_buf_reserve(&a, 1) >= 0);

@@ -1,4 +1,4 @@
-#include "samples/filters.h"
+#include "samples/sample_filters.h"
 
 #include <hdf5.h>
 #include <limits.h>
@@ -91,10 +91,10 @@ int bkt_sample_filters_parse(const struct h5bucket_samples_schema *schema, uint6
 int bkt_sample_filters_set(const struct bkt_sample_filters *f, hid_t dcpl, struct bkt_err *err)
 {
     if (f->shuffle)
-        BKT_PASS(PASS_ON(err, H5Pset_shuffle(dcpl), "shuffle of a collection"));
+        BKT_PASS(BKT_PASS_H5(err, H5Pset_shuffle(dcpl), "shuffle of a collection"));
     if (f->id != H5Z_FILTER_NONE)
-        BKT_PASS(PASS_ON(err, H5Pset_filter(dcpl, f->id, H5Z_FLAG_OPTIONAL, f->n_cd, f->cd),
-                         "compressor of a collection"));
+        BKT_PASS(BKT_PASS_H5(err, H5Pset_filter(dcpl, f->id, H5Z_FLAG_OPTIONAL, f->n_cd, f->cd),
+                             "compressor of a collection"));
     return BKT_OK;
 }
 
@@ -240,9 +240,9 @@ int bkt_sample_filters_register(struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(classes); i++) {
         htri_t is = -1;
-        BKT_PASS(PASS_ON(err, is = H5Zfilter_avail(classes[i].id), "looking for a filter"));
+        BKT_PASS(BKT_PASS_H5(err, is = H5Zfilter_avail(classes[i].id), "looking for a filter"));
         if (is == 0)
-            BKT_PASS(PASS_ON(err, H5Zregister(&classes[i]), "registering a filter"));
+            BKT_PASS(BKT_PASS_H5(err, H5Zregister(&classes[i]), "registering a filter"));
     }
     return BKT_OK;
 }

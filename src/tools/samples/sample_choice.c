@@ -1,4 +1,4 @@
-#include "tools/samples/selection.h"
+#include "tools/samples/sample_choice.h"
 
 #include <errno.h>
 #include <stdio.h>
