@@ -38,7 +38,7 @@ local function first_behind(keys, after)
     return low
 end
 
--- dir: the place of the folder bucket, if lists are to be made anew
+-- dir: the place of the folder bucket, if lists are to be made again
 function list_bucket(dir)
     local args = ngx.req.get_uri_args()
     local prefix = args.prefix or ""

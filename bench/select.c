@@ -2,7 +2,7 @@
  * file.
  *
  * The same datasets are written to DIR/native.h5 and to the domain DIR/bucket/domain.h5, then each case reads
- * both in turns, opened anew each time, from the page cache.  Prints the processor time of each, the best of
+ * both in turns, opened again each time, from the page cache.  Prints the processor time of each, the best of
  * three, and the ratio.  Exits with 1 if the values read differ, or a ratio is over 1.5. */
 #include <errno.h>
 #include <hdf5.h>
@@ -225,7 +225,7 @@ static hid_t access_list(bool bucket)
     return fapl;
 }
 
-/* The same data for both: the noise begins anew. */
+/* The same data for both: the noise begins again. */
 static void make(const char *name, bool bucket)
 {
     struct stat sb;

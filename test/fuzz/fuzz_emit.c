@@ -12,7 +12,7 @@ static void check(const struct bkt_object *o)
     struct bkt_buf     text = {0}, text2 = {0};
     struct bkt_err     err = {.n = 0};
     int                rc  = bkt_object_emit(o, &text, &err);
-    if (rc < 0) { /* anything else than a value or a link of a known class can't be made anew */
+    if (rc < 0) { /* anything else than a value or a link of a known class can't be made again */
         if (rc != BKT_EFORMAT && rc != BKT_EUNSUP && rc != BKT_EINVAL)
             abort();
         bkt_buf_fini(&text);

@@ -114,7 +114,7 @@ static void connections_are_bounded_and_kept(struct server *s)
     CHECK(bkt_store_perform(st, r, 64, &err) == BKT_OK, "%s", first_line(&err));
     check_ranges("64 more", r, 64, len, dst);
     d = stats_since();
-    CHECK(d.connections == 0, "%lu connections opened anew", (unsigned long)d.connections);
+    CHECK(d.connections == 0, "%lu connections opened again", (unsigned long)d.connections);
     free(r);
     free(dst);
     bkt_store_close(st);

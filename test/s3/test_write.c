@@ -109,7 +109,7 @@ static void many_writers(const char *settings, int n, int each)
     (void)fflush(stdout);
     pid_t pid[16];
     for (int i = 0; i < n; i++)
-        if ((pid[i] = fork()) == 0) { /* anew: a sanitizer wants no threads after fork */
+        if ((pid[i] = fork()) == 0) { /* again: a sanitizer wants no threads after fork */
             char who[12], times[12];
             (void)snprintf(who, sizeof who, "%d", i);
             (void)snprintf(times, sizeof times, "%d", each);

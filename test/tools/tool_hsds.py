@@ -1,5 +1,5 @@
 """Claims about objects that HSDS changes in turn with the connector.  A stand-in follows HSDS 0.9.4's rules for chunks: how it chooses
-from the list of filters, decodes, and stores anew.  Run by tool.py."""
+from the list of filters, decodes, and stores again.  Run by tool.py."""
 import json, os, struct, zlib
 
 from sandbox import dir_only, ok

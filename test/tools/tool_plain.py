@@ -208,7 +208,7 @@ def test_get_goes_on_where_it_was_cut_off(b):
 def test_get_begins_anew_with_another_version(b):
     for etags in (True, False):
         big_file(b, f"{b.tmp}/web", 4)
-        out = f"{b.tmp}/anew{etags}.h5"
+        out = f"{b.tmp}/again{etags}.h5"
         with WebFolder(f"{b.tmp}/web", etags=etags) as web:
             fails(cut(b, web, out, 13 << 20), "bytes are kept in")
             data = big_file(b, f"{b.tmp}/web", 5)

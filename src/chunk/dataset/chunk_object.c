@@ -11,7 +11,7 @@
  * own bytes begin with the magic, it gets the header too, with mask 0.  HSDS, which can't express such
  * chunks, finds them corrupt rather than wrong.
  *
- * HSDS may have stored a chunk of such a dataset anew, in its own form: a blosc frame, or the plain elements
+ * HSDS may have stored a chunk of such a dataset again, in its own form: a blosc frame, or the plain elements
  * (hsds_view.h).  The bytes show that.  For filters whose chunks HSDS replaces by plain elements, a filtered
  * chunk that happens to be as long as these gets the header. */
 #include <blosc.h>

@@ -64,7 +64,7 @@ static bool needs_load(const struct bkt_wchunk *c)
     return !c->complete && !c->whole && !c->is_raw && c->base == BKT_BASE_UNKNOWN;
 }
 
-/* Makes elements that could not be stored dirty again, except those written anew. */
+/* Makes elements that could not be stored dirty again, except those written again. */
 static void give_back(struct bkt_store_task *t)
 {
     struct bkt_wchunk *c = t->c;
@@ -73,9 +73,9 @@ static void give_back(struct bkt_store_task *t)
         bkt_buf_move(&c->raw, &t->out);
         c->is_raw = true;
     }
-    bool anew = c->is_raw || (c->whole && c->complete);
+    bool again = c->is_raw || (c->whole && c->complete);
     c->whole |= t->whole && !c->is_raw;
-    if (anew) {
+    if (again) {
         /* that version is obsolete */
     } else if (t->mask && !c->mask) {
         c->mask    = t->mask;
@@ -123,7 +123,7 @@ static void end(struct bkt_store_task *t, int rc, const struct bkt_err *why)
  * that we knew. */
 static void forget_base(struct bkt_wchunk *c)
 {
-    bool whole  = c->complete && c->whole; /* all of it was written anew: no base is needed */
+    bool whole = c->complete && c->whole; /* all of it was written again: no base is needed */
     c->base     = BKT_BASE_UNKNOWN;
     c->outdated = !whole && (c->complete || c->outdated);
     c->complete = whole;

@@ -125,7 +125,7 @@ static int walk(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err 
     return BKT_OK;
 }
 
-/* Count anew; after a failure everything is as before. */
+/* Count again; after a failure everything is as before. */
 static int count_all(struct bkt_domain *d, struct bkt_links_count *c, struct bkt_err *err)
 {
     struct bkt_map *counts = c->counts, *seen = c->seen;

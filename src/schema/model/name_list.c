@@ -5,7 +5,7 @@
  *      NULL), and a map finds names.  Code that walks through the list settles it first: it takes out
  *      holes and sorts.
  * [N3] Numbers (seq) grow with the time.  As in HDF5, a number that was given stays: a removed thing
- *      leaves a gap, and a new thing gets the list's next number; an empty list begins anew.  If the JSON
+ *      leaves a gap, and a new thing gets the list's next number; an empty list begins again.  If the JSON
  *      has no number, it is the previous one plus 1.
  * So n things are added in any sequence of names in O(n log n), and a list that is only read costs nothing
  * more. */

@@ -461,7 +461,7 @@ void bkt_engine_after_fork_parent(void)
     (void)pthread_rwlock_unlock(&life);
 }
 
-/* The child makes the lock anew: the lock counts waiting threads of the parent, and only the parent may
+/* The child makes the lock again: the lock counts waiting threads of the parent, and only the parent may
  * release it. ThreadSanitizer counts it as held until it sees a release. */
 #if BKT_TSAN
 #define FORGET_LOCK(lock) ((void)pthread_rwlock_unlock(lock))

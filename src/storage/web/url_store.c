@@ -3,7 +3,7 @@
  *
  * The first request asks the address that the user named, and follows its redirects.  All other requests wait
  * until it gets an answer that is not a redirect.  From then on the address of that answer serves all
- * requests. If it is refused later (it was signed, and has expired), one request asks anew from the
+ * requests. If it is refused later (it was signed, and has expired), one request asks again from the
  * beginning, and the others wait again.
  *
  * Cookies that servers set on the way are kept, and sent where libcurl's rules send them. */

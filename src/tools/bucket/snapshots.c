@@ -108,7 +108,7 @@ static int make(struct gather *g, const char *path, const struct bkt_id *root, b
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0}, old = {0};
     BKT_PASS_MEM(err, bkt_snapshot_key(root, &key));
-    /* an unreadable one is made anew */
+    /* an unreadable one is made again */
     if (use_old && bkt_store_get(g->st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK &&
         bkt_snapshot_parse(old.ptr, old.len, root, &g->old, NULL) < 0)
         g->old = NULL;

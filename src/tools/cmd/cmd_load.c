@@ -380,7 +380,7 @@ static int serve_one(struct each *e)
     if (domain_of(e->t->args[0], e->target, e->folder, &domain) < 0)
         return bkt_tool_fail(e->t, "out of memory");
     int rc = bkt_tool_start(e->t, &e->fapl, &err);
-    rc = rc ? rc : load_parts_serve(&l, e->t->args[0], bkt_buf_str(&domain), e->fapl, &err);
+    rc = rc ? rc : load_shared_serve(&l, e->t->args[0], bkt_buf_str(&domain), e->fapl, &err);
     h5_closep(&e->fapl);
     return rc < 0 ? bkt_tool_error(e->t, NULL, &err) : BKT_EXIT_OK;
 }

@@ -170,7 +170,7 @@ static int data(void *arg, hid_t src, hid_t dst, const char *path, struct bkt_er
         l->due = l->progress->bytes + H5Dget_storage_size(src);
     int rc = l->flat ? load_flat_link(l, dst, path, err) : l->o->link ? load_link(l, src, dst, path, err) : 0;
     if (rc == 0) {
-        rc = load_parts_wait(l, src, dst, path, err);
+        rc = load_shared_wait(l, src, dst, path, err);
         rc = rc ? rc : load_chunks(l, src, dst, path, err);
         l->n_copied += rc >= 0;
     }
@@ -445,10 +445,10 @@ int load_one(struct load_job *l, const char *source, const char *domain, hid_t f
     int rc = source ? source_open(source, l->o->driver, l->set, &l->src, err)
                     : load_map_source(l->map, l->set, &l->src, err);
     rc = rc ? rc : load_target(l, domain, fapl, &is_new, err);
-    rc = rc ? rc : load_parts_begin(l, is_new, err);
+    rc = rc ? rc : load_shared_begin(l, is_new, err);
     rc = rc ? rc : copy_all(l, err);
-    rc = rc ? rc : load_parts_share(l, err);
-    load_parts_free(l->parts);
+    rc = rc ? rc : load_shared_share(l, err);
+    load_shared_free(l->parts);
     load_flat_free(l->flat);
     return load_end(l, rc, is_new, err);
 }

@@ -25,7 +25,7 @@ struct load_options {
     bool        with_others;   /* one of several processes: the first one shows their common progress */
 };
 struct load_flat;
-struct load_parts;
+struct load_shared;
 /** The load of one source into one domain. */
 struct load_job {
     const struct load_options *o;
@@ -40,8 +40,8 @@ struct load_job {
     uint64_t                   n_left_out; /* with ignore: number of unreadable things */
     bool reported_allow;
     bool                       journal; /* a journal is stored (load_journal_write()) */
-    /* data that wait for all processes of an mpirun (load_parts_wait()); NULL: none */
-    struct load_parts *parts;
+    /* data that wait for all processes of an mpirun (load_shared_wait()); NULL: none */
+    struct load_shared *parts;
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (flatten_vds.h) */
 };
 
@@ -172,19 +172,19 @@ BKT_NODISCARD int load_journal_read(struct load_job *l, struct bkt_buf *out, str
 BKT_NODISCARD int load_journal_write(struct load_job *l, const char *text, struct bkt_err *err);
 
 /* ---- load of one file by the processes of an mpirun ---- */
-/* The first process makes the domain and copies small datasets.  Data of large ones wait (load_parts_wait()).
- * When all objects are stored, but not yet the document that shows the domain, all processes copy parts of
- * those data: chunks as they are stored, or elements (load_parts_share()).  Then the first process ends the
- * load as always. */
+/* The first process makes the domain and copies small datasets.  Data of large ones wait
+ * (load_shared_wait()). When all objects are stored, but not yet the document that shows the domain, all
+ * processes copy parts of those data: chunks as they are stored, or elements (load_shared_share()).  Then the
+ * first process ends the load as always. */
 /** Begin to let datasets wait, if there are several processes and the load allows it.  Sets l->parts. */
-BKT_NODISCARD int load_parts_begin(struct load_job *l, bool is_new, struct bkt_err *err);
+BKT_NODISCARD int load_shared_begin(struct load_job *l, bool is_new, struct bkt_err *err);
 /** 1: the dataset's data wait; 0: copy them now. */
-BKT_NODISCARD int load_parts_wait(struct load_job *l, hid_t src, hid_t dst, const char *path,
-                                  struct bkt_err *err);
+BKT_NODISCARD int load_shared_wait(struct load_job *l, hid_t src, hid_t dst, const char *path,
+                                   struct bkt_err *err);
 /** Copy the data that wait. */
-BKT_NODISCARD int load_parts_share(struct load_job *l, struct bkt_err *err);
-void load_parts_free(struct load_parts *p);
+BKT_NODISCARD int load_shared_share(struct load_job *l, struct bkt_err *err);
+void load_shared_free(struct load_shared *p);
 
 /** The other processes: copy parts until the first process ends.  @p l: options and settings are set. */
-BKT_NODISCARD int load_parts_serve(struct load_job *l, const char *source, const char *domain, hid_t fapl,
-                                   struct bkt_err *err);
+BKT_NODISCARD int load_shared_serve(struct load_job *l, const char *source, const char *domain, hid_t fapl,
+                                    struct bkt_err *err);

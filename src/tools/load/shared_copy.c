@@ -217,7 +217,7 @@ struct waiting {
     struct bkt_id id; /* in the domain */
     bool stored;      /* its chunks are moved as they are stored */
 };
-struct load_parts {
+struct load_shared {
     struct waiting *v;
     size_t n, cap;
     /* of this process: the dataset of the last unit */
@@ -229,7 +229,7 @@ struct load_parts {
     struct bkt_domain *d;
 };
 
-static void close_last(struct load_parts *p)
+static void close_last(struct load_shared *p)
 {
     h5_closep(&p->src);
     h5_closep(&p->dst);
@@ -237,7 +237,7 @@ static void close_last(struct load_parts *p)
     p->path = NULL;
 }
 
-void load_parts_free(struct load_parts *p)
+void load_shared_free(struct load_shared *p)
 {
     if (!p)
         return;
@@ -248,15 +248,15 @@ void load_parts_free(struct load_parts *p)
     free(p);
 }
 
-static struct load_parts *make(void)
+static struct load_shared *make(void)
 {
-    struct load_parts *p = calloc(1, sizeof *p);
+    struct load_shared *p = calloc(1, sizeof *p);
     if (p)
         p->src = p->dst = H5I_INVALID_HID;
     return p;
 }
 
-int load_parts_begin(struct load_job *l, bool is_new, struct bkt_err *err)
+int load_shared_begin(struct load_job *l, bool is_new, struct bkt_err *err)
 {
     const struct load_options *o = l->o;
     if (!bkt_processes_several() || o->with_others || !is_new || o->link || o->no_data || o->ignore ||
@@ -266,9 +266,9 @@ int load_parts_begin(struct load_job *l, bool is_new, struct bkt_err *err)
     return l->parts ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
-int load_parts_wait(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
+int load_shared_wait(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
-    struct load_parts *p = l->parts;
+    struct load_shared *p = l->parts;
     if (!p || *path != '/' || !parts_possible(src, dst))
         return 0;
     char *copy = strdup(path);
@@ -336,7 +336,7 @@ static int put_elements(struct bkt_share *sh, const struct waiting *x, hid_t src
 /* Open the datasets of a unit, unless the last unit had the same. */
 static int open_both(struct load_job *l, const char *path, const struct bkt_id *id, struct bkt_err *err)
 {
-    struct load_parts *p = l->parts;
+    struct load_shared *p = l->parts;
     if (p->path && strcmp(p->path, path) == 0)
         return BKT_OK;
     close_last(p);
@@ -411,7 +411,7 @@ static int take(void *arg, struct bkt_rd *result, struct bkt_err *err)
 static int put_all(struct load_job *l, struct bkt_share *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
-    const struct load_parts *p = l->parts;
+    const struct load_shared *p = l->parts;
     BKT_PASS(parts_say(&news, err, "i", bkt_domain_root(l->file->dom)));
     BKT_PASS(bkt_share_news(&news, err));
     for (size_t i = 0; i < p->n; i++) {
@@ -430,7 +430,7 @@ static int put_all(struct load_job *l, struct bkt_share *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-int load_parts_share(struct load_job *l, struct bkt_err *err)
+int load_shared_share(struct load_job *l, struct bkt_err *err)
 {
     struct bkt_share s = {.work = work,
                           .take = take,
@@ -453,7 +453,7 @@ int load_parts_share(struct load_job *l, struct bkt_err *err)
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct load_job *l = arg;
-    struct load_parts *p = l->parts;
+    struct load_shared *p = l->parts;
     struct bkt_id root;
     BKT_PASS(parts_parse_id(news, &root, err));
     BKT_PASS(source_open(p->source, l->o->driver, l->set, &l->src, err));
@@ -465,16 +465,16 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     return BKT_OK;
 }
 
-int load_parts_serve(struct load_job *l, const char *source, const char *domain, hid_t fapl,
-                     struct bkt_err *err)
+int load_shared_serve(struct load_job *l, const char *source, const char *domain, hid_t fapl,
+                      struct bkt_err *err)
 {
     struct bkt_share_other s = {.work = work, .news = on_news, .arg = l};
-    struct load_parts *p = l->parts = make();
+    struct load_shared *p = l->parts = make();
     BKT_NEED(err, p);
     p->source = source, p->domain = domain, p->fapl = fapl;
     int rc = bkt_share_serve(&s, err);
     struct bkt_domain *d = p->d;
-    load_parts_free(p);
+    load_shared_free(p);
     l->parts = NULL;
     if (d)
         bkt_domain_discard(d); /* the first process stores what is left */

@@ -243,7 +243,7 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     BKT_PASS(bkt_convert_store(o, a->type, file_type, mem_type, buf, (size_t)n,
                                a->has_value && !a->bad ? &a->value : NULL, dxpl, &value, err));
     BKT_PASS(bkt_vobj_attr(o, &a,
-                           err)); /* references were followed: the attribute may have been read anew since */
+                           err)); /* references were followed: the attribute may have been read again since */
     return bkt_edit_attr_value(o->file->dom, &o->obj->id, o->attr_name, &value, err);
 }
 

@@ -428,7 +428,7 @@ static int keep_encoded(struct bkt_buf *b, hid_t type, struct bkt_err *err)
 }
 
 /* H5VLget_file_type() makes ids that HDF5 doesn't list.  It gives sequences and references the form that
- * they have in a file.  So types with sequences are kept as bytes.  Types with references are made anew:
+ * they have in a file.  So types with sequences are kept as bytes.  Types with references are made again:
  * HDF5 takes a sequence of references that it decodes for another type. */
 int bkt_convert_keep_type(struct bkt_vobj *o, hid_t type, struct bkt_err *err)
 {

@@ -163,7 +163,7 @@ bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg)
     return NULL;
 }
 
-#define OWN_IDS H5Z_FILTER_RESERVED /* HDF5's own ids are below, and can't be registered anew */
+#define OWN_IDS H5Z_FILTER_RESERVED /* HDF5's own ids are below, and can't be registered again */
 
 /* ---- a filter of a list ---- */
 

@@ -396,7 +396,7 @@ static int chunk_write(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *
     bkt_dataset_chunks_changed();
     BKT_PASS(bkt_raw_chunk_write(io, w->offset, w->filters, w->buf, w->size, err));
     BKT_PASS(bkt_shared_is(o) ? bkt_shared_store(o, err) : BKT_OK);
-    if (is_split(o) || only_shuffled(o)) /* encoded anew: the size may differ */
+    if (is_split(o) || only_shuffled(o)) /* encoded again: the size may differ */
         return BKT_OK;
     for (unsigned i = 0; i < o->obj->dset.layout.rank; i++)
         coord[i] = w->offset[i] / bkt_dataset_chunk_shown(o)[i];

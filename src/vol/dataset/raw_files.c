@@ -276,7 +276,7 @@ static int add_file(struct bkt_layout *l, const struct raw *r, const struct at *
 
 /* The place of a file, and its remembered state.  That state is kept apart from the state of a file that
  * references name, since all reads of such a file must see one version. */
-static int place(const struct bkt_vobj *o, const char *uri, bool anew, struct at *a, struct bkt_err *err)
+static int place(const struct bkt_vobj *o, const char *uri, bool again, struct at *a, struct bkt_err *err)
 {
     struct bkt_version             was;
     BKT_CLEANUP(bkt_freep) char *name = NULL;
@@ -290,7 +290,7 @@ static int place(const struct bkt_vobj *o, const char *uri, bool anew, struct at
         BKT_NOMEM(err);
     }
     BKT_PASS(bkt_domain_version(o->file->dom, a->st, name, NULL, &a->known, err));
-    a->ask = anew || !bkt_version_get(a->known, &was) || !was.etag[0];
+    a->ask = again || !bkt_version_get(a->known, &was) || !was.etag[0];
     if (a->ask) {
         bkt_version_forget(a->known);
         a->req.version = a->known;
@@ -321,25 +321,25 @@ static int ask_store(struct at *a, size_t n, struct bkt_err *err)
 }
 
 /* The states of the files, as of the first check since the domain was opened.  They are checked again if
- * they are on this machine, have no ETag, or are wanted `anew`. */
-static int look_at_all(const struct bkt_vobj *o, const struct raws *r, bool anew, struct at *a,
+ * they are on this machine, have no ETag, or are wanted `again`. */
+static int look_at_all(const struct bkt_vobj *o, const struct raws *r, bool again, struct at *a,
                        struct bkt_err *err)
 {
     for (size_t i = 0; i < r->n; i++)
-        BKT_PASS(place(o, r->v[i].name, anew, &a[i], err));
+        BKT_PASS(place(o, r->v[i].name, again, &a[i], err));
     for (size_t i = 0; i < r->n; i++)
         if (a[i].ask)
             BKT_PASS(ask_store(a + i, r->n - i, err));
     return BKT_OK;
 }
 
-static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_layout *l,
+static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool again, struct bkt_layout *l,
                         struct bkt_err *err)
 {
     uint64_t   left = l->size;
     struct at *a    = calloc(r->n + 1, sizeof *a);
     l->segments     = calloc(2 * r->n + 2, sizeof *l->segments);
-    int rc = a && l->segments ? look_at_all(o, r, anew, a, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = a && l->segments ? look_at_all(o, r, again, a, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (size_t i = 0; i < r->n && rc == BKT_OK && left; i++) {
         uint64_t want = r->v[i].size == H5F_UNLIMITED ? left : bkt_min_u64(r->v[i].size, left);
         rc            = add_file(l, &r->v[i], &a[i], want, err);
@@ -351,7 +351,7 @@ static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool ane
 }
 
 /* The same dataset in the form of one that refers to pieces of files. */
-static int refer(const struct bkt_vobj *o, const struct raws *r, bool anew, struct bkt_object *obj,
+static int refer(const struct bkt_vobj *o, const struct raws *r, bool again, struct bkt_object *obj,
                  struct bkt_err *err)
 {
     struct bkt_dset   *d = &obj->dset;
@@ -368,7 +368,7 @@ static int refer(const struct bkt_vobj *o, const struct raws *r, bool anew, stru
         l->dims[i] = bkt_max_u64(d->space.dims[i], 1);
     BKT_FAIL_IF(err, !bkt_mul_u64(n, d->type->size, &l->size), BKT_EFORMAT,
                 "the dataset's size does not fit 64 bits");
-    return set_segments(o, r, anew, l, err);
+    return set_segments(o, r, again, l, err);
 }
 
 static void pieces_fini(struct pieces *p)
@@ -391,7 +391,7 @@ static int same_object(const struct bkt_object *from, struct bkt_object **out, s
     return BKT_OK;
 }
 
-static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, struct pieces *p,
+static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool again, struct pieces *p,
                        struct bkt_err *err)
 {
     static double version; /* identifies the cached data of joined pieces */
@@ -407,7 +407,7 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool anew, stru
         BKT_PASS(bkt_object_parse(json.ptr, json.len, &o->obj->id, &p->obj, err));
     }
     p->obj->modified = version += 1;
-    BKT_PASS(refer(o, r, anew, p->obj, err));
+    BKT_PASS(refer(o, r, again, p->obj, err));
     return bkt_dsetio_open(o->file->dom, p->obj, NULL, NULL, &p->io, err);
 }
 
@@ -421,12 +421,12 @@ static bool ends_early(const struct bkt_layout *l)
     return false;
 }
 
-static int read_pieces(const struct raws *r, bool anew, const struct bkt_io *io, struct bkt_err *err)
+static int read_pieces(const struct raws *r, bool again, const struct bkt_io *io, struct bkt_err *err)
 {
     struct bkt_vobj                       *o = io->dsets[0];
     BKT_CLEANUP(pieces_fini) struct pieces p = {.io = NULL};
-    BKT_PASS(open_pieces(o, r, anew, &p, err));
-    if (!anew && ends_early(&p.obj->dset.layout))
+    BKT_PASS(open_pieces(o, r, again, &p, err));
+    if (!again && ends_early(&p.obj->dset.layout))
         return BKT_EPRECOND;
     struct bkt_vobj as = *o, *one = &as; /* its type has an id already, so that the copy gets no new id */
     struct bkt_io   on  = *io;
@@ -437,7 +437,7 @@ static int read_pieces(const struct raws *r, bool anew, const struct bkt_io *io,
 }
 
 /* Other programs may have written the files since the last check, and HDF5 would see that.  Then they are
- * checked anew. */
+ * checked again. */
 static int transfer_elsewhere(const struct raws *r, const struct bkt_io *io, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};

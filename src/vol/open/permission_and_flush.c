@@ -67,7 +67,7 @@ static int flush_one(struct bkt_file *f, struct bkt_err *err)
     struct bkt_err why = {.n = 0};
     struct bkt_message_names names = {.n = 0};
     int rc = bkt_chunks_written(f->dom) ? bkt_chunks_trim(f->dom, err) : BKT_OK; /* nothing waits for it */
-    if (bkt_domain_is_dirty(f->dom)) /* objects that other writers changed as well are read anew, in place:
+    if (bkt_domain_is_dirty(f->dom)) /* objects that other writers changed as well are read again, in place:
                                         reading ahead must stop */
         bkt_ahead_stop(f->dom);
     bkt_err_keep_first(&rc, err, flush_all(f, &why), &why);

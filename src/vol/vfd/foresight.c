@@ -73,7 +73,7 @@ static uint32_t item_at(const struct bkt_foresight *f, uint64_t addr)
     return number ? (uint32_t)(number - 1) : NONE;
 }
 
-/* Forget all structures: there are too many.  The next read finds its structure anew. */
+/* Forget all structures: there are too many.  The next read finds its structure again. */
 static void forget(struct bkt_foresight *f)
 {
     f->n = f->n_stack = 0;

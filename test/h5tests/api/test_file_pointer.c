@@ -107,7 +107,7 @@ static void user_blocks(const struct out *o)
     CHECK(system(command) == 0, "who opened the file for writing left the user block where it was");
     snprintf(command, sizeof command, "%s/bucket%s", folder, in("u.mat"));
     CHECK(user_block(plain, command, H5F_ACC_RDONLY) == 0, "a domain by its own name has bytes that a program could read");
-    /* made anew it is blank, as a file's is, and without one it is absent */
+    /* made again it is blank, as a file's is, and without one it is absent */
     f = H5Fcreate(in("u.mat"), H5F_ACC_TRUNC, list, fapl);
     CHECK(f >= 0 && H5Fclose(f) >= 0, "u.mat isn't replaced: %s", error_text());
     snprintf(command, sizeof command, "test \"$(head -c 2048 '%s' | tr -d '\\000' | wc -c)\" = 0", in("u.mat"));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # refusals.sh PROGRAM [s3]: run it on a copy of the sample bucket, in a folder and behind a web server, or
 # with s3 in a bucket of its own, by S3 and anonymously.  Afterwards not one byte of the copy may have
-# changed, and no object may have been stored anew.
+# changed, and no object may have been stored again.
 program=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1

@@ -88,7 +88,7 @@ static herr_t say_attr(hid_t obj, const char *name, const H5A_info_t *info, void
 {
     struct out *o = arg;
     hid_t a = H5Aopen(obj, name, H5P_DEFAULT), t = H5Aget_type(a), s = H5Aget_space(a);
-    /* HDF5 does not number them anew when one is deleted; tests that mind ask for them by place. */
+    /* HDF5 does not number them again when one is deleted; tests that mind ask for them by place. */
     say(o, "attribute %s order %d set %d size %" PRIuHSIZE, name, info->corder_valid, info->cset, info->data_size);
     say_type(o, t);
     say_space(o, s);

@@ -128,7 +128,7 @@ def external(b):
 
 
 def verified(b, domain, writers):
-    """verify reports a snapshot that is out of date, broken, wrong or gone, and makes it anew; cp keeps one,
+    """verify reports a snapshot that is out of date, broken, wrong or gone, and makes it again; cp keeps one,
     mv moves it."""
     objects = request_counts.OBJECTS
 
@@ -193,7 +193,7 @@ def snapshots(b):
     lines, asked = walk()  # of the GETs one is for a plain file of that name
     check(f"{len(lines)} lines of h5ls -r with {asked.count('GET')} GETs", len(lines) > 700 and asked.count("GET") == 4 and asked.count("LIST") <= 2)
     stored, read = load("-a", "s3://bucket/data/plain.h5", domain)
-    check(f"an append makes it anew, out of itself and what is new: {len(read)} GETs", len(stored) == 1 and len(read) < 20, read)
+    check(f"an append makes it again, out of itself and what is new: {len(read)} GETs", len(stored) == 1 and len(read) < 20, read)
     verified(b, domain, writers)
     more, asked = walk()
     check(f"{len(more)} lines now, with {asked.count('GET')} GETs", len(more) > len(lines) and asked.count("GET") == 4)

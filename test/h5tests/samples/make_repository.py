@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """make_repository.py FOLDER [--only NAME...] [--bench [--small N] [--large N]]: repositories of samples, made with h5py.
 
-They are made anew, except a folder that the same version of this program has completed.  FOLDER/NAME is a repository:
+They are made again, except a folder that the same version of this program has completed.  FOLDER/NAME is a repository:
     types       each type of element, formats 00 and 01
     filters     each option of the filters, formats 00 and 01
     shapes      scalars, samples without elements, fixed and variable shapes, several chunks a sample, padded datasets

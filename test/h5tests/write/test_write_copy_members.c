@@ -185,7 +185,7 @@ static void say_target(hid_t f, const char *name, struct out *o)
     H5Dclose(d);
 }
 
-/* Each call copies the objects anew, also if an earlier call has copied them.  Two files may have objects of
+/* Each call copies the objects again, also if an earlier call has copied them.  Two files may have objects of
  * the same address. */
 static void pointed_again(hid_t f, struct out *o)
 {

@@ -362,7 +362,8 @@ static void write_one(hid_t d, hsize_t row, hsize_t col, int v)
 static void registered_anew(const char *name)
 {
     static unsigned char raw[CHUNK * sizeof(int) + 8];
-    hid_t    fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl), d = new_turned(f, "anew", H5Z_FLAG_MANDATORY, false);
+    hid_t fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl),
+          d = new_turned(f, "again", H5Z_FLAG_MANDATORY, false);
     uint32_t mask = 0;
     struct out o  = {.ours = true};
     write_box(&o, d, 0, 0, 4 * chunk[0], chunk[1], 1);
@@ -371,7 +372,7 @@ static void registered_anew(const char *name)
     H5Fclose(f);
     CHECK(H5Zunregister(ID) >= 0, "%s", error_text());
     f = H5Fopen(name, H5F_ACC_RDWR, fapl);
-    d = H5Dopen2(f, "anew", H5P_DEFAULT);
+    d = H5Dopen2(f, "again", H5P_DEFAULT);
     CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, (hsize_t[]){0, chunk[1]}, sizeof raw, raw) >= 0, "%s", error_text());
     CHECK(H5Zregister(&filter) >= 0, "%s", error_text());
     CHECK(read_one(d, 0, chunk[1] + 3) == 4, "a chunk that was there before its filter");
@@ -380,7 +381,7 @@ static void registered_anew(const char *name)
     H5Dclose(d);
     CHECK(H5Zunregister(ID) >= 0 && H5Zregister(&filter_again) >= 0, "%s", error_text());
     calls = calls_again = 0;
-    d     = H5Dopen2(f, "anew", H5P_DEFAULT);
+    d = H5Dopen2(f, "again", H5P_DEFAULT);
     write_one(d, chunk[0], 0, 55);
     CHECK(H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
     CHECK(calls && calls_again == calls, "the filter's new function was called %u times of %u", calls_again, calls);

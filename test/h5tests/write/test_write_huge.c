@@ -111,7 +111,7 @@ static void some_thousand(hid_t f)
     H5Dclose(d);
 }
 
-/* Requested in a domain that was opened anew: no record of the written chunks is left. */
+/* Requested in a domain that was opened again: no record of the written chunks is left. */
 static void some_thousand_stored(hid_t f)
 {
     H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;

@@ -92,7 +92,7 @@ static void say_all(hid_t f, struct out *o)
 
 /* ---- the changes ---- */
 
-/* One after the other is written anew, renamed, deleted and made anew; then another is added. */
+/* One after the other is written again, renamed, deleted and made again; then another is added. */
 static void change_attributes(hid_t id, struct out *o)
 {
     H5O_info2_t info;

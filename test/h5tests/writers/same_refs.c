@@ -125,7 +125,7 @@ static void put_all(hid_t f, hid_t x, hid_t g, hobj_ref_t *ref)
     TRY(H5Tclose(a));
 }
 
-/* ---- the check, by a program that opens the file anew ---- */
+/* ---- the check, by a program that opens the file again ---- */
 
 static bool is_one(hid_t f, hid_t obj, const char *path)
 {

@@ -213,7 +213,7 @@ static void addresses_in_redirects_stay_as_they_are(void)
     free(key);
 }
 
-/* The request that asks stays with the parent: the child's own asks anew. */
+/* The request that asks stays with the parent: the child's own asks again. */
 static void a_forked_child_asks_itself(void)
 {
     char *key    = NULL;

@@ -113,7 +113,7 @@ static void versions(struct bkt_store *st)
     CHECK(get_same(st, 2, &v) == BKT_EPRECOND && get_same(st, 0, &v) == BKT_EPRECOND, "%s: replaced, of the same length", which);
     CHECK(get_same(st, 0, &other) == BKT_OK, "%s: who begins now has the new one", which);
     bkt_version_forget(&v);
-    CHECK(get_same(st, 0, &v) == BKT_OK && get_same(st, 1, &v) == BKT_OK, "%s: begun anew", which);
+    CHECK(get_same(st, 0, &v) == BKT_OK && get_same(st, 1, &v) == BKT_OK, "%s: begun again", which);
 }
 
 static void lists(struct bkt_store *st)

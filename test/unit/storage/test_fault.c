@@ -13,7 +13,7 @@ static int get(struct bkt_store *st, const char *key, bool may_be_short, struct 
     return bkt_store_perform(st, out, 1, NULL);
 }
 
-/* A process that dies at its second PUT: started anew, since this one has threads. */
+/* A process that dies at its second PUT: started again, since this one has threads. */
 static int dies(const char *uri, bool after)
 {
     struct bkt_fault  rule = {.op = BKT_PUT, .skip = 1, .kill = after ? BKT_FAULT_KILL_AFTER : BKT_FAULT_KILL_BEFORE};

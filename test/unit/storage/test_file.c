@@ -287,7 +287,7 @@ static void permissions_show_what_can_be_put(void)
 }
 
 /* The error names the folder, not one missing object or temporary file of many.  @p way: 0 it is deleted, 1
- * and made anew, 2 moved. */
+ * and made again, 2 moved. */
 static void a_deleted_folder_is_named(int way)
 {
     static const struct {

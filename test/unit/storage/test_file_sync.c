@@ -172,7 +172,7 @@ static void the_way_to_it_too(struct bkt_store *st)
     CHECK(put(other, "made/by/too", "x", NULL, NULL) == BKT_OK, "put");
     CHECK(!known || strcmp(done, "data, name, dir made/by, dir made, dir .") == 0, "another process: %s", done);
     bkt_store_close(other);
-    /* one that is removed and made anew is another */
+    /* one that is removed and made again is another */
     static const char again[] = "data, name, dir db/z, dir db";
     for (int i = 0; i < 3; i++) {
         CHECK(put(st, "db/z/k", "x", NULL, NULL) == BKT_OK && strncmp(done, again, strlen(again)) == 0, "%d: %s", i, done);

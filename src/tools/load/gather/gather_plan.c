@@ -14,7 +14,7 @@
 
 /* SMALL: bytes; smaller datasets in a file are copied, so that readers fetch objects of that size instead of
  * a range of each file.  Larger ones are linked: a program that appends a step would store the last object
- * anew. */
+ * again. */
 #define SMALL      ((uint64_t)64 << 10)
 #define MOST_STEPS 1024 /* steps in a chunk, of a coordinate for instance: 8 KiB, which an append of one step
                            stores */

@@ -309,7 +309,7 @@ static void many(char *self, const char *store, char *name, const char *settings
     model_check(&m, io, "written by many");
     bkt_dsetio_close(io);
     char *key = chunk_key(2, "0");
-    del(&w, key); /* the next run begins anew */
+    del(&w, key); /* the next run begins again */
     free(key);
     world_close(&w);
     free(m.v);

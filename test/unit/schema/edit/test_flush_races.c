@@ -395,7 +395,7 @@ static void stored_text(struct bkt_domain *d, const struct bkt_id *id, const str
 }
 
 /* A value that is set replaces the stored value alone, whatever its form, as long as the attribute is the
- * same one.  One that another writer made anew, of another type, is replaced as a whole. */
+ * same one.  One that another writer made again, of another type, is replaced as a whole. */
 static void a_value_is_replaced_alone(void)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0}, other = {0};

@@ -105,8 +105,8 @@ static void changed_meanwhile(void)
     close_all(d, e, NULL);
 }
 
-/* A version that was read anew and changed here since the links were counted: its links are looked at all the
- * same. */
+/* A version that was read again and changed here since the links were counted: its links are looked at all
+ * the same. */
 static void read_anew(void)
 {
     struct bkt_id      a, b, ds;
@@ -123,7 +123,8 @@ static void read_anew(void)
     close_all(d, e, NULL);
 }
 
-/* The link comes here before the flush that deletes: by a group that is read anew, and in a new group of that. */
+/* The link comes here before the flush that deletes: by a group that is read again, and in a new group of
+ * that. */
 static void seen_meanwhile(void)
 {
     for (int how = 0; how < 2; how++) {

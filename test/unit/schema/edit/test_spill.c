@@ -146,7 +146,7 @@ static void store_away(const char *name, bool carry_out)
 }
 
 /* Members of a group that itself isn't linked yet are wanted as well, also when all links of the domain are
- * counted anew. */
+ * counted again. */
 static void members_of_a_held_group(void)
 {
     const char        *name = "mem:spill5/x.h5";
