@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 
 /* Bytes of one MPI call, whose counts are ints. */
 #define PART (1u << 30)

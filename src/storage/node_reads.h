@@ -1,6 +1,6 @@
 /* GETs whose answers the processes of one node share.
  *
- * Processes that act together (base/comm.h) often read the same object at the same time.  The first one asks
+ * Processes that act together (base/os/comm.h) often read the same object at the same time.  The first one asks
  * the store, and puts the answer into a table in shared memory; the others find it there,
  * or wait for it.  Objects must not change as long as the table exists: the
  * answer may be as old as the table. */

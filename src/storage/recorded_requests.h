@@ -1,6 +1,6 @@
 /* One process sends requests, and others get the outcomes: a recording of requests with their results.
  *
- * Processes that act together (base/comm.h) all run the same code.  The first one runs it while its requests
+ * Processes that act together (base/os/comm.h) all run the same code.  The first one runs it while its requests
  * are recorded.  The recording goes to the others, which run the code while it is played: a request that is
  * in it ends at once with the recorded outcome.  Requests are found by store, operation, key, range and
  * condition; equal ones are used in the order of recording.

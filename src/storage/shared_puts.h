@@ -6,7 +6,7 @@
  * are spread: each process sends those whose keys belong to it. */
 #pragma once
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "storage/recorded_requests.h"
 #include "storage/store.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "base/err.h"
 #include "base/files.h"
 #include "bkt_config.h"

@@ -1,7 +1,7 @@
 /* Messages between the processes; inside tools/share. */
 #pragma once
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "tools/share/share.h"
 
 enum bkt_msg_kind {

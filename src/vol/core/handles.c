@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bkt_config.h"
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "base/map.h"
 #include "vol/core/hid.h"
 #include "vol/core/vol.h"

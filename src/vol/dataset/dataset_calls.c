@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "base/num.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"

@@ -1,7 +1,7 @@
 /* Datasets: creating them, and changing their extent. */
 #include <string.h>
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "base/bytes.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"

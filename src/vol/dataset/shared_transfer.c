@@ -1,6 +1,6 @@
 #include "vol/dataset/shared_transfer.h"
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "chunk/write/write.h"
 #include "vol/convert/convert.h"
 #include "vol/core/transfer_list.h"

@@ -4,7 +4,7 @@
  * processes have stored before: no process keeps elements in memory. */
 #pragma once
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "chunk/chunk.h"
 #include "chunk/write/write.h"
 #include "vol/dataset/dataset_calls.h"

@@ -2,7 +2,7 @@
  * file_optional.c); open objects of a file (file_ids.c). */
 #pragma once
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "schema/edit/agreed.h"
 #include "vol/core/vol.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "base/bytes.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"

@@ -1,7 +1,7 @@
 /* The adapter's library (src/mpi): its place, and loading it. */
 #pragma once
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 
 struct bkt_adapter {
     const char *name;           /* "openmpi", "mpich" */

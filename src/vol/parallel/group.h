@@ -6,7 +6,7 @@
 
 #include <hdf5.h>
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "base/settings.h"
 
 /** Whether the list names the mpio driver, or the subfiling driver, which a domain needs as little.  Only an

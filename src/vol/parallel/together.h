@@ -5,7 +5,7 @@
  * store is asked once.  At the end all return the same result, with the same message. */
 #pragma once
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "storage/store.h"
 
 typedef int bkt_together_fn(void *arg, struct bkt_err *err);

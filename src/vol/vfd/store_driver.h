@@ -10,7 +10,7 @@
 
 #include <hdf5.h>
 
-#include "base/comm.h"
+#include "base/os/comm.h"
 #include "base/err.h"
 #include "base/settings.h"
 #include "storage/node_reads.h"

@@ -1,4 +1,4 @@
-#include "base/comm.h"
+#include "base/os/comm.h"
 
 #include <stdlib.h>
 
