@@ -19,7 +19,8 @@ void bkt_map_free(struct bkt_map *m, void (*free_value)(void *));
 
 /** The value, or NULL. */
 void *bkt_map_get(const struct bkt_map *m, const void *key, size_t n);
-/** Add or replace a value.  @p old (may be NULL) gets the replaced value, or NULL. */
+/** Add or replace a value.  @p old (may be NULL) gets the replaced value, or NULL.  BKT_ENOMEM: the map has
+ * the same entries as before. */
 BKT_NODISCARD int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void **old);
 /** The same for a map that is made when it gets its first key: *m is NULL before. */
 BKT_NODISCARD int bkt_map_set(struct bkt_map **m, const void *key, size_t n, void *value, void **old);
@@ -30,15 +31,17 @@ void *bkt_map_make(struct bkt_map **m, const void *key, size_t n, size_t size);
 void bkt_map_clear(struct bkt_map **m, void (*free_value)(void *));
 /** A map of numbers has only such values.  0 also stands for a missing key. */
 intptr_t bkt_map_number(const struct bkt_map *m, const void *key, size_t n);
+/** As bkt_map_put().  A replaced number is lost. */
 BKT_NODISCARD int bkt_map_put_number(struct bkt_map *m, const void *key, size_t n, intptr_t number);
+/** As bkt_map_set().  A replaced number is lost. */
 BKT_NODISCARD int bkt_map_set_number(struct bkt_map **m, const void *key, size_t n, intptr_t number);
-/** The place of a text in a list that has each text once; it is added if it is new.
- *  @param by  a map of numbers, for this list only; made when it is needed */
+/** The place of a text in a list that has each text once; it is added if it is new.  BKT_ENOMEM.
+ * @param by  a map of numbers, for this list only; made when it is needed */
 BKT_NODISCARD int bkt_map_place(struct bkt_map **by, struct bkt_strs *list, const char *text, size_t n,
                                 size_t *place);
 /** Remove a key and return its value, or NULL. */
 void *bkt_map_del(struct bkt_map *m, const void *key, size_t n);
-size_t bkt_map_count(const struct bkt_map *m);
+size_t bkt_map_count(const struct bkt_map *m); /* the number of keys */
 
 /** The place of a walk, zeroed at its begin.  The key has a NUL behind its n bytes. */
 struct bkt_map_at {

@@ -130,31 +130,31 @@ struct bkt_settings {
  *     keys; BKT_ENOMEM.  @p s is empty (as after fini) on failure. */
 BKT_NODISCARD int bkt_settings_init(struct bkt_settings *s, const char *info, struct bkt_err *err);
 
-/** Set one setting by name; errors as for bkt_settings_init().  @p where names the source in the message. */
+/** Set one setting by name; errors as for bkt_settings_init(), which leave it as it was.  @p where names the
+ * source in the message. */
 BKT_NODISCARD int bkt_settings_set(struct bkt_settings *s, const char *name, const char *value,
                                    const char *where, struct bkt_err *err);
+/** Fill in @p to, whose former contents are not freed.  BKT_ENOMEM: @p to is empty. */
 BKT_NODISCARD int bkt_settings_copy(struct bkt_settings *to, const struct bkt_settings *from,
                                     struct bkt_err *err);
 /** Whether all settings have the same values in both. */
 bool bkt_settings_equal(const struct bkt_settings *a, const struct bkt_settings *b);
-void bkt_settings_fini(struct bkt_settings *s);
+void bkt_settings_fini(struct bkt_settings *s); /* NULL is allowed; texts are wiped */
 
-/** Values that follow from settings, unless a test sets them.
- * Milliseconds that one try may take to connect, and may wait for a byte. */
-uint64_t bkt_settings_connect_ms(const struct bkt_settings *s);
-uint64_t bkt_settings_stall_ms(const struct bkt_settings *s);
-/** Bytes: written chunks that a domain keeps; chunk data in transfer; the largest metadata object. */
-uint64_t bkt_settings_write_cache(const struct bkt_settings *s);
-uint64_t bkt_settings_in_flight(const struct bkt_settings *s);
-uint64_t bkt_settings_max_object(const struct bkt_settings *s);
+/* Values that follow from settings, unless a test sets them. */
+uint64_t bkt_settings_connect_ms(const struct bkt_settings *s);  /* for one try to connect */
+uint64_t bkt_settings_stall_ms(const struct bkt_settings *s);    /* for one try to wait for a byte */
+uint64_t bkt_settings_write_cache(const struct bkt_settings *s); /* bytes of written chunks kept per domain */
+uint64_t bkt_settings_in_flight(const struct bkt_settings *s);   /* bytes of chunk data in transfer */
+uint64_t bkt_settings_max_object(const struct bkt_settings *s);  /* bytes of the largest metadata object */
 
 /** One row of the table; `value` is the value in force.  All texts are borrowed. */
 struct bkt_setting_row {
     const char *name, *environment, *def, *help, *value;
     bool        is_default; /* the value is the default */
 };
-/** Call @p each for all rows, in the table's order.  A negative return of @p each stops and is returned; else
- * BKT_OK or BKT_ENOMEM. */
+/** Call @p each for the rows of BKT_SETTINGS, in their order.  A return of @p each other than BKT_OK stops
+ * and is returned; else BKT_OK or BKT_ENOMEM. */
 int bkt_settings_each(const struct bkt_settings *s, int (*each)(const struct bkt_setting_row *row, void *arg),
                       void *arg);
 

@@ -21,11 +21,12 @@ struct bkt_recording;
 /** An empty recording.  @p every_thread: requests of other threads count, too; else only those of the calling
  * thread. NULL: out of memory. */
 struct bkt_recording *bkt_recording_new(bool every_thread);
-void bkt_recording_free(struct bkt_recording *t);
+void bkt_recording_free(struct bkt_recording *t); /* NULL is allowed */
 
-/** One recording at a time is made or played in a process.  The calls are made by one thread (HDF5's lock).
- */
+/** Record requests that begin from now on, until bkt_recording_stop().  One recording at a time is made or
+ * played in a process.  The calls are made by one thread (HDF5's lock). */
 void bkt_recording_record(struct bkt_recording *t);
+/** End requests that are in the recording with its outcomes, until bkt_recording_stop(). */
 void bkt_recording_play(struct bkt_recording *t);
 /** End either.  After recording, wait for requests under way that belong to it. */
 void bkt_recording_stop(struct bkt_recording *t);
@@ -42,7 +43,8 @@ BKT_NODISCARD int bkt_recording_emit(const struct bkt_recording *t, struct bkt_b
 /** Add the outcomes of other processes' requests to a recording that is being made.  Without memory
  * they are left out. */
 void bkt_recording_add(struct bkt_recording *t, const struct bkt_buf *outcomes);
-/** Add recorded requests.  @p b from another process of the program; BKT_EFORMAT. */
+/** Add recorded requests, once for a recording.  @p b from another process of the program is copied.
+ * BKT_EFORMAT: malformed; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_recording_parse(struct bkt_recording *t, const struct bkt_buf *b, struct bkt_err *err);
 
 /* ---- for storage/store.c and store_wait.c ---- */
@@ -61,10 +63,12 @@ struct bkt_recording_list {
     void *arg;
     bool failed;
 };
-/** A list begins.  True: it is in the recording; @p rc is its result, and @p each was called for its entries.
- */
+/** A list begins: fill in @p l.  True: it is in the recording; @p rc is its result, and @p each was called
+ * for its entries.  False: if l->recording is set, the list gets bkt_recording_list_each() with @p l, and
+ * bkt_recording_list_end() follows. */
 bool bkt_recording_list_begin(struct bkt_recording_list *l, struct bkt_store *st, const char *what,
                               bkt_list_each_fn *each, void *arg, int *rc, struct bkt_err *err);
 int bkt_recording_list_each(const struct bkt_listed *entry, void *list); /* instead of the caller's each */
+/** The list ended with @p rc and @p err: record both and the entries, and free the entries. */
 void bkt_recording_list_end(struct bkt_recording_list *l, struct bkt_store *st, const char *what, int rc,
                             const struct bkt_err *err);

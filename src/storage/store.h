@@ -116,7 +116,8 @@ struct bkt_req {
  * @param uri  see above; borrowed.  S3 keys below a prefix are not a store: the domain code adds prefixes
  * @param set  settings; copied as far as needed, borrowed for the call
  * @param out  the store, to be released with bkt_store_close()
- * @return BKT_OK; BKT_EINVAL: unknown scheme or bad bucket name; BKT_ENOENT: no such directory */
+ * @return BKT_OK; BKT_EINVAL: unknown scheme or bad bucket name; BKT_ENOENT: no such directory; BKT_EACCES,
+ *     BKT_EIO: it cannot be opened; BKT_ENOMEM.  *out is NULL on failure */
 BKT_NODISCARD int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_store **out,
                                  struct bkt_err *err);
 
@@ -149,7 +150,7 @@ static inline void bkt_store_closep(struct bkt_store **st) { bkt_store_close(*st
 const char *bkt_store_uri(const struct bkt_store *st);
 bool        bkt_store_is_local(const struct bkt_store *st);  /* a directory or memory, or joined parts of such
                                                                 stores: no round trips */
-bool        bkt_store_is_readonly(const struct bkt_store *st);
+bool        bkt_store_is_readonly(const struct bkt_store *st); /* a PUT or DELETE ends as BKT_EUNSUP */
 /** Fail with a message if the store is read-only.  BKT_EACCES */
 BKT_NODISCARD int bkt_store_need_writable(const struct bkt_store *st, struct bkt_err *err);
 /** Whether @p key can be stored, as far as that is known without a request.  Only a directory's permissions
@@ -172,6 +173,7 @@ struct bkt_store_facts {
     char region[40];       /* "": none */
     char credentials[200]; /* their source, without secrets; "": none were used yet, or none are needed */
 };
+/** Fill in @p out; its texts are "" for a store without a server. */
 void bkt_store_facts(struct bkt_store *st, struct bkt_store_facts *out);
 
 /** Announce that objects like @p key will be written.  The store begins to find out how the server takes
@@ -239,10 +241,11 @@ const char *bkt_version_condition(const struct bkt_version *v);
 /** Forget the version: the next answer's version is recorded, whichever it is.  Data read before are void. */
 void bkt_version_forget(struct bkt_version *v);
 
-/** Blocking wrappers of bkt_store_perform().  @p out gets the bytes in place of its contents; @p size (may be
- *  NULL) gets the object's size. */
+/** GET and wait.  @p out gets the bytes in place of its contents.  Errors as in struct bkt_req.
+ * @param off, len  as in struct bkt_req */
 BKT_NODISCARD int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t len,
                                 struct bkt_buf *out, struct bkt_err *err);
+/** HEAD and wait.  @p size (may be NULL) gets the object's size.  BKT_ENOENT: no such object; … */
 BKT_NODISCARD int bkt_store_head(struct bkt_store *st, const char *key, uint64_t *size, struct bkt_err *err);
 /** PUT of @p len bytes.
  * @param if_match, if_none_match  as in struct bkt_req

@@ -67,19 +67,22 @@ struct bkt_store {
         shared_puts; /* for batches of the thread with HDF5's lock; NULL: none */
 };
 
-/** Begin and end of a backend's own work, for which bkt_store_close() waits.  The store may be freed after
- *  the last bkt_store_leave(). */
+/** bkt_store_enter() and bkt_store_leave() are the begin and the end of a backend's own work, for which
+ * bkt_store_close() waits.  The store may be freed after the last bkt_store_leave(). */
 void bkt_store_enter(struct bkt_store *st);
 void bkt_store_leave(struct bkt_store *st);
 
-/** Wait for @p n requests, each of which ends with bkt_req_batch_end_one() on any thread.
- *  @param help_pool  run jobs of the pool during the wait: the caller may be one of the pool's threads */
+/** Set up a wait for @p n requests. */
 void bkt_req_batch_init(struct bkt_req_batch *b, size_t n);
+/** One of the requests has ended; any thread.  @p b may be gone after the last one. */
 void bkt_req_batch_end_one(struct bkt_req_batch *b);
+/** Wait until all have ended.
+ *  @param help_pool  run jobs of the pool during the wait: the caller may be one of the pool's threads */
 void bkt_req_batch_wait(struct bkt_req_batch *b, bool help_pool);
-void bkt_req_batch_fini(struct bkt_req_batch *b);
+void bkt_req_batch_fini(struct bkt_req_batch *b); /* after the wait */
 
-/** Backends' constructors; @p uri is normalised, @p rest is the part after the scheme. */
+/** The backends' constructors bkt_dir_open(), bkt_web_open() and bkt_s3_open(), as bkt_store_open().  @p uri
+ * is normalised, @p rest is its part after the scheme; both are borrowed.  *out is left alone on failure. */
 int bkt_dir_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                  struct bkt_err *err);
 int bkt_web_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
@@ -148,7 +151,7 @@ void *bkt_req_room(struct bkt_req *req, uint64_t len);
  *  BKT_ENOTMOD; recorded in the request. */
 int bkt_req_condition(struct bkt_req *req, const char *etag);
 
-/** Guards small state of the process and of stores.  It is held across fork(), so that a child finds the
- *  state whole. */
+/** bkt_state_lock() and bkt_state_unlock() guard small state of the process and of stores.  The lock is held
+ * across fork(), so that a child finds the state whole. */
 void bkt_state_lock(void);
 void bkt_state_unlock(void);

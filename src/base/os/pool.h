@@ -19,6 +19,7 @@ struct bkt_job {
 struct bkt_jobs {
     struct bkt_job *head, *tail;
 };
+/** Put a job at the end.  It stays the caller's, and must not be in another queue. */
 void            bkt_jobs_add(struct bkt_jobs *l, struct bkt_job *job);
 
 /** Set the number of threads that the pool gets when it starts; 0: one per processor, at most 64. */

@@ -48,20 +48,23 @@ int bkt_json_scan_fail(const struct bkt_json_scan *s, int rc, struct bkt_err *er
 /** The next character that isn't white space, without consuming it; 0: the end. */
 int bkt_json_scan_peek(struct bkt_json_scan *s);
 
-/* All of these return BKT_OK, BKT_EFORMAT or BKT_ENOMEM; p is behind the value, or at the fault. */
+/* Those that return int return BKT_OK, BKT_EFORMAT or BKT_ENOMEM; p is behind the value, or at the fault. */
 
 /** A string from its opening quote on. */
 BKT_NODISCARD int bkt_json_scan_string(struct bkt_json_scan *s, struct bkt_json_scan_text *out);
+/** A number, NaN or Infinity.  At the document's very end it is malformed. */
 BKT_NODISCARD int bkt_json_scan_number(struct bkt_json_scan *s, struct bkt_json_scan_number *out);
-/** true, false or null. */
+/** true, false or null.  At the document's very end it is malformed. */
 BKT_NODISCARD int bkt_json_scan_word(struct bkt_json_scan *s, const char *word);
-/** Step into an object or a list, and out of it after BKT_OK (depth). */
+/** Step into an object or a list, by its opening bracket. */
 BKT_NODISCARD int bkt_json_scan_enter(struct bkt_json_scan *s, char bracket);
+/** Step out (depth), after @p more was false: the closing bracket is read then. */
 void bkt_json_scan_leave(struct bkt_json_scan *s);
 /** The members of an object that was entered follow as long as @p more is set: the key is read, p is at the
- *  value.  The entries of a list: p is at the value. */
+ *  value. */
 BKT_NODISCARD int bkt_json_scan_member(struct bkt_json_scan *s, bool first, struct bkt_json_scan_text *key,
                                        bool *more);
+/** The entries of a list that was entered follow as long as @p more is set: p is at the value. */
 BKT_NODISCARD int bkt_json_scan_entry(struct bkt_json_scan *s, bool first, bool *more);
 /** Any value, which is not needed. */
 BKT_NODISCARD int bkt_json_scan_skip(struct bkt_json_scan *s);

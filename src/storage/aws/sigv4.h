@@ -73,11 +73,13 @@ struct bkt_sign_key {
 BKT_NODISCARD int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache,
                            struct bkt_sign_output *out, struct bkt_err *err);
 void              bkt_sign_output_fini(struct bkt_sign_output *out);
-void              bkt_sign_key_wipe(struct bkt_sign_key *key);
+void              bkt_sign_key_wipe(struct bkt_sign_key *key); /* it is empty afterwards */
 
-/** The intermediate steps, for tests and for comparison with a server's answer to SignatureDoesNotMatch. */
+/** The canonical request, appended to @p out.  An intermediate step, for tests and for comparison with a
+ * server's answer to SignatureDoesNotMatch.  Errors as for bkt_sign(). */
 BKT_NODISCARD int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out,
                                      struct bkt_err *err);
+/** The string to sign for a canonical request, appended to @p out.  BKT_EIO: libcrypto failed; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_sign_string(const struct bkt_sign_input *in, const struct bkt_buf *canonical,
                                   struct bkt_buf *out, struct bkt_err *err);
 

@@ -83,6 +83,7 @@ unsigned bkt_dir_hash(const char *s);
 
 /** Whether a key stays inside the directory and outside the scratch directory. */
 bool bkt_dir_key_ok(const char *key);
+/** The ETag of an object whose file has this state, [F4]: inode, size and mtime, in quotes. */
 void bkt_dir_etag(const struct stat *sb, char etag[BKT_ETAG_MAX]);
 
 /* list.c */
@@ -116,9 +117,10 @@ int bkt_dir_scratch(struct bkt_dir_store *st, const char *name, bool make, struc
  *  owner. */
 int bkt_dir_scratch_again(struct bkt_dir_store *st, const char *name, struct bkt_dir_seen *seen,
                           struct bkt_err *err);
-/** Check that [F7] holds, so that the directory may be written to.  BKT_OK; BKT_EACCES: the message names the
- *  remedy. */
+/** Check that [F7] holds for the scratch directories that exist, so that the directory may be written to.
+ * BKT_OK; BKT_EACCES: the message names the remedy; BKT_EIO. */
 BKT_NODISCARD int bkt_dir_check_scratch(struct bkt_dir_store *st, struct bkt_err *err);
+/** Check that [F7] holds for DIR/db, if @p key lies below it and it exists.  BKT_OK; BKT_EACCES: as above. */
 BKT_NODISCARD int bkt_dir_check_db(struct bkt_dir_store *st, const char *key, struct bkt_err *err);
 /** Record that a symbolic link is in the way of @p what @p key, and the remedy.  BKT_EACCES. */
 int bkt_dir_say_link(const struct bkt_dir_store *st, const char *what, const char *key, struct bkt_err *err);

@@ -155,8 +155,10 @@ void bkt_engine_curl_init(void);
 /** Set the options of a handle (CURL *) that all requests share.  False: out of memory. */
 bool bkt_engine_usual_options(void *easy, const char *url, const char *ca_bundle);
 
-/** Handlers for fork(): the engine's locks are held across it.  The child begins without threads and
- *  connections. */
+/** Handlers for fork().  bkt_engine_before_fork() takes the engine's locks, which are held across it. */
 void bkt_engine_before_fork(void);
+/** Release the locks in the parent. */
 void bkt_engine_after_fork_parent(void);
+/** Release the locks in the child, which begins without threads and connections: its copies of the sockets
+ * are closed. */
 void bkt_engine_after_fork_child(void);

@@ -136,8 +136,8 @@ void           bkt_engine_track(int fd, bool open);
 bool bkt_engine_options(struct bkt_engine *e, struct bkt_leg *leg);
 /** Translate libcurl's result. */
 enum bkt_wire bkt_engine_wire(struct bkt_xfer *x, CURLcode code);
-/** Callbacks of the multi handle; @p arg is the engine.  e->epoll watches the sockets, e->timer_at is its
- *  timer. */
+/** bkt_engine_on_*() are callbacks of the multi handle; @p arg is the engine.  e->epoll watches the sockets,
+ * e->timer_at is its timer. */
 int bkt_engine_on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known);
 int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 
@@ -147,9 +147,11 @@ int bkt_engine_on_timer(CURLM *multi, long ms, void *arg);
 void bkt_pace_init(struct bkt_engine_host *h);
 /** Whether there is a connection for the exchange now, or may be a new one.  The host is locked. */
 bool bkt_pace_may_begin(struct bkt_engine_host *h, const struct bkt_xfer *x);
-/** Record an event of the exchange; its times are the source of all estimates. */
+/** Record that an exchange begins on a connection: its times, the source of all estimates, start again. */
 void bkt_pace_begun(struct bkt_engine_host *h, struct bkt_xfer *x);
+/** Record the first byte of its answer; further calls do nothing. */
 void bkt_pace_first_byte(struct bkt_engine_host *h, struct bkt_xfer *x);
+/** Record that it has ended, with x->status. */
 void bkt_pace_end(struct bkt_engine_host *h, struct bkt_xfer *x);
 /** Send late exchanges a second time, and resume slow ones. */
 void bkt_hedge_late(struct bkt_engine *e);

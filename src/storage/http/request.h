@@ -190,11 +190,16 @@ int bkt_http_code(long status);
 int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const char *message,
                  const char *hint);
 
-/** Parts of judging an answer.  BKT_HTTP_AGAIN: the request has been sent again. */
+/** Send the request again after @p wait_ms, 0: at once.  Always returns BKT_HTTP_AGAIN: the op may be under
+ * way on another thread, or over, by then. */
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
 /** As bkt_retry_next(), for this request now. */
 bool bkt_http_may_retry(struct bkt_http_op *op, enum bkt_retry_class class, uint64_t *wait);
-int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire); /* BKT_OK: retrying is over */
+/** Send the request again if policy and time allow it.  BKT_HTTP_AGAIN: it has been sent; BKT_OK: retrying is
+ * over. */
+int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire);
+/** Record that no usable answer came.  Returns the failure's code: BKT_ETIME if the time was over, else
+ * BKT_ENET. */
 int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire);
 /** Time since the request first began; 0: it never began. */
 uint64_t bkt_http_spent_ms(const struct bkt_http_op *op);
@@ -229,10 +234,12 @@ bool bkt_http_doubts(struct bkt_http_op *op);
 
 /** The sum of a PUT's bytes as text. */
 void bkt_http_sum_text(const void *p, size_t n, char text[BKT_SUM_TEXT]);
-/** In this order: a GET's answer begins; n bytes of the object have arrived, in order; all have arrived.  The
- *  check returns BKT_OK, BKT_HTTP_AGAIN or a failure. */
+/** A GET's answer begins.  Its bytes are summed only if it is the whole object, and its sum is known. */
 void bkt_http_sum_begin(struct bkt_http_op *op);
+/** @p n bytes have arrived that lie at @p at in the object.  Bytes out of order are not summed. */
 void bkt_http_sum_add(struct bkt_http_op *op, uint64_t at, const void *p, size_t n);
+/** All bytes have arrived.  BKT_OK: the sum is right or not known; BKT_HTTP_AGAIN; BKT_EFORMAT: they are
+ * damaged, recorded in the request. */
 int  bkt_http_sum_check(struct bkt_http_op *op);
 
 /* ---- change_outcome.c ---- */

@@ -34,7 +34,7 @@ struct bkt_tls_end;
 struct bkt_tls_end *bkt_tls_end_of(void *easy);
 /** Whether the server announced the end (close_notify). */
 bool bkt_tls_ended_well(const struct bkt_tls_end *end);
-void bkt_tls_end_drop(struct bkt_tls_end *end);
+void bkt_tls_end_drop(struct bkt_tls_end *end); /* NULL is allowed */
 
 struct bkt_tls_counts {
     uint64_t parsed;              /* sets of certificates that were read */

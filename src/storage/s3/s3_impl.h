@@ -27,18 +27,22 @@ struct bkt_s3 {
 
 /* ---- list.c ---- */
 
-/* As in bkt_store_ops: list, uploads, abort. */
+/** As bkt_store_ops.list. */
 int bkt_s3_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg,
                 struct bkt_err *err);
+/** As bkt_store_ops.uploads. */
 int bkt_s3_uploads(struct bkt_store *st, const char *prefix, bkt_upload_each_fn *each, void *arg,
                    struct bkt_err *err);
+/** As bkt_store_ops.abort. */
 int bkt_s3_abort(struct bkt_store *st, const char *key, const char *id, struct bkt_err *err);
 
 /* ---- changes.c ---- */
 
-/* As in bkt_store_ops: change, delete_many; as in bkt_http_ops: init_change. */
+/** As bkt_store_ops.change. */
 void bkt_s3_change(struct bkt_store *st, struct bkt_req *req);
+/** As bkt_store_ops.delete_many. */
 void bkt_s3_delete(struct bkt_store *st, struct bkt_req *const *reqs, size_t n);
+/** As bkt_http_ops.init_change: the payload's hash and sum, and the conditions that the server knows. */
 void bkt_s3_change_init(struct bkt_http *h, struct bkt_http_op *op);
 /** Begin a request of the store itself whose body may have to be hashed.  Long hashing does not run on the
  * I/O thread. */
@@ -66,9 +70,9 @@ enum bkt_s3_cond {
 /** Find or add the store's server and bucket in the process's table.  @p setting: NULL (tested), "quoted" or
  * "bare". */
 BKT_NODISCARD int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err);
-/** Whether PUTs send their bytes' sum in S3's own header.  The second function ends that, after the server
- * refused it. */
+/** Whether PUTs send their bytes' sum in S3's own header. */
 bool bkt_s3_kind_sums(const struct bkt_s3 *s);
+/** Send it no more: the server refused it. */
 void bkt_s3_kind_no_sums(struct bkt_s3 *s);
 /** The server's kind as far as it is known.  @p why (160 bytes, may be NULL): for BKT_COND_NONE, the server's
  * behaviour. */

@@ -55,6 +55,7 @@ struct bkt_cred_place {
  *  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_cred_place_init(struct bkt_cred_place *pl, const struct bkt_settings *set,
                                       struct bkt_err *err);
+/** Free the texts, and wipe those of the environment.  No walk is under way. */
 void              bkt_cred_place_fini(struct bkt_cred_place *pl);
 
 /** One walk along the chain. */
@@ -77,10 +78,12 @@ enum bkt_cred_from {
 BKT_NODISCARD int bkt_cred_fetch(const struct bkt_cred_place *pl, struct bkt_creds **out,
                                  enum bkt_cred_from *from, struct bkt_err *err);
 
-/* Sources.  BKT_ENOENT: not configured here; the reason is added to f->looked, and the next source is
- * asked. */
+/** bkt_cred_from_*() ask one source; @p out belongs to the caller.  BKT_ENOENT: not configured here; the
+ * reason is added to f->looked, and the next source is asked.  Other failures end the walk. */
 int bkt_cred_from_container(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
 int bkt_cred_from_imds(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err);
+/** Run a profile's @p command, for 60 s at most.  BKT_EINVAL: as bkt_cred_split(); BKT_EIO: it cannot run;
+ * BKT_EACCES: it failed; BKT_ETIME; BKT_ECANCEL; BKT_EFORMAT; BKT_ENOMEM. */
 int bkt_cred_from_process(struct bkt_cred_fetch *f, const char *command, const char *profile,
                           struct bkt_creds **out, struct bkt_err *err);
 
@@ -120,6 +123,7 @@ struct bkt_json_field {
  *     message never quotes the text. */
 BKT_NODISCARD int bkt_json_fields(const void *text, size_t n, struct bkt_json_field *fields, size_t n_fields,
                                   struct bkt_err *err);
+/** Wipe and free the values.  The names stay, so the fields can be read again. */
 void              bkt_json_fields_fini(struct bkt_json_field *fields, size_t n_fields);
 
 /** Parse the JSON of container endpoint, IMDS and credential_process.  @p token_name: "Token" or
@@ -159,7 +163,7 @@ BKT_NODISCARD int bkt_cred_http(const struct bkt_cred_place *pl, const struct bk
                                 long *status, struct bkt_buf *body, struct bkt_err *err);
 
 /** Split a command as a shell would, without expansions: blanks, '…', "…" and \.  *argv is one block for
- *  free(). */
+ * free().  BKT_EINVAL: no words, or a quote does not end; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_cred_split(const char *command, char ***argv, struct bkt_err *err);
 
 /** Whether credentials may be requested from this URL: https, or http to this machine and the container
