@@ -41,10 +41,10 @@ void bkt_dsetio_name(struct bkt_dsetio *io, const char *path);
  *  them since. */
 void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg);
 
-/** Bytes of one element in memory that bkt_read_datasets delivers for fixed-size types: the packed stored
- * element. */
+/** Bytes of one element in memory that bkt_read_datasets() delivers for fixed-size types: the packed stored
+ * element. 0: elements have variable size. */
 size_t bkt_dsetio_elem_size(const struct bkt_dsetio *io);
-bool   bkt_dsetio_is_var(const struct bkt_dsetio *io);
+bool   bkt_dsetio_is_var(const struct bkt_dsetio *io); /* a read makes slices */
 
 /** One element of variable size, in stored form (model.h). */
 struct bkt_slice {
@@ -79,7 +79,7 @@ struct bkt_read {
  * @return BKT_OK; the code of the first failure, whose message names dataset, chunk, key or file and offset.
  *         dst is then undefined.  All requests have ended when it returns. */
 BKT_NODISCARD int bkt_read_datasets(struct bkt_read *reads, size_t n, struct bkt_err *err);
-void              bkt_read_fini(struct bkt_read *r);
+void              bkt_read_fini(struct bkt_read *r); /* NULL, and a read without slices, are fine */
 
 /** Request the first chunk of the dataset's chunk table, while the caller gets the table's JSON.  That saves
  *  a round trip if the table has one chunk.  Does nothing if there is no table, in a folder, or with
@@ -93,9 +93,10 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io);
 BKT_NODISCARD int bkt_dsetio_set_found(struct bkt_dsetio *io, struct bkt_file_chunk *chunks, size_t n,
                                        struct bkt_err *err);
 /** Add chunks to those that are known.  From now on the places of all other chunks are unknown, so the caller
- *  adds those of all chunks that a read touches.  Nothing is read ahead, until bkt_dsetio_set_found() has
+ * adds those of all chunks that a read touches.  Nothing is read ahead, until bkt_dsetio_set_found() has
  * been called.
- *  @param chunks  n of them, in any order, borrowed; size 0: the chunk doesn't exist */
+ * @param chunks  n of them, in any order, borrowed; size 0: the chunk doesn't exist
+ * @return as bkt_dsetio_set_found(); BKT_ENOMEM */
 BKT_NODISCARD int bkt_dsetio_add_found(struct bkt_dsetio *io, const struct bkt_file_chunk *chunks, size_t n,
                                        struct bkt_err *err);
 /** The chunks that a selection touches, as far as they are known. */
@@ -106,11 +107,13 @@ struct bkt_touched {
     size_t    n_coords;
 };
 /** Compare a selection with the known chunks of a dataset that has them by bkt_dsetio_set_found() or
- *  bkt_dsetio_add_found(). */
+ * bkt_dsetio_add_found().  On failure out->coords is NULL. */
 BKT_NODISCARD int bkt_dsetio_touched(struct bkt_dsetio *io, const struct bkt_sel *file, size_t most,
                                      struct bkt_touched *out, struct bkt_err *err);
 /** Set the file that holds all references of the dataset, in place of the one that its layout names.
- *  @param store, version  borrowed, they outlive @p io; all answers must have the version */
+ * BKT_ENOMEM.
+ * @param store, version  borrowed, they outlive @p io; all answers must have the version; version may be
+ *     NULL */
 BKT_NODISCARD int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const char *key,
                                       struct bkt_version *version, struct bkt_err *err);
 
@@ -129,7 +132,8 @@ struct bkt_chunk_info {
     const char *uri;      /* the file's name in the layout or the chunk table; owned by the dsetio; NULL for a
                              native chunk object */
 };
-/** The place of the chunk with grid coordinate @p coord.  Requests a HEAD for a native chunk. */
+/** The place of the chunk with grid coordinate @p coord.  Requests a HEAD for a native chunk.  BKT_EINVAL:
+ * the coordinate is outside the extent. */
 BKT_NODISCARD int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out,
                                    struct bkt_err *err);
 /** Called for each chunk.  A negative code ends the walk, which fails with this code. */
@@ -137,10 +141,12 @@ typedef int bkt_chunk_fn(const uint64_t *coord, const struct bkt_chunk_info *inf
 /** All existing chunks, in grid order; native ones by LIST.  The time depends on the number of chunks, or of
  *  stored rows of a chunk table, and not on the size of the grid. */
 BKT_NODISCARD int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct bkt_err *err);
-/** The stored bytes of the chunk, unchanged. */
+/** The stored bytes of the chunk, unchanged; @p out gets them in place of its contents.  BKT_EINVAL: the
+ * coordinate is outside the extent; BKT_ENOENT: the chunk isn't stored. */
 BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_buf *out,
                                      uint32_t *filter_mask, struct bkt_err *err);
-/** Bytes that the dataset occupies: the sizes of its references, or bkt_domain_chunk_usage(). */
+/** Bytes that the dataset occupies: the sizes of its references, or bkt_domain_chunk_usage().  @p bytes and
+ * @p n_chunks may be NULL. */
 BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks,
                                           struct bkt_err *err);
 

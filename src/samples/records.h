@@ -10,8 +10,10 @@
 /** Whether @p uid has only letters, digits, `_` and `-`, at least one, and less than H5BUCKET_UID_MAX. */
 bool bkt_uid_ok(const char *uid, size_t n);
 
-/** h5bucket_record_parse() and h5bucket_record_emit() without HDF5's error stack. */
+/** h5bucket_record_parse() without HDF5's error stack.  BKT_EINVAL: not a record. */
 int bkt_sample_record_parse(const char *text, size_t n, struct h5bucket_record *out, struct bkt_err *err);
+/** h5bucket_record_emit() without HDF5's error stack.  BKT_EINVAL: the record has no such text; BKT_ENOMEM.
+ */
 int bkt_sample_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
                            struct bkt_err *err);
 

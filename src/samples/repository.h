@@ -59,10 +59,11 @@ struct h5bucket_repository {
     uint64_t        calls;     /* number of the present call */
 };
 
-/** h5bucket_repository_open() and h5bucket_repository_close() without HDF5's error stack. */
+/** h5bucket_repository_open() without HDF5's error stack; to be released with bkt_repository_close().
+ * BKT_EINVAL: a bad name or setting; BKT_EHDF5; BKT_ENOMEM. */
 int bkt_repository_open(const char *name, const char *info, struct h5bucket_repository **out,
                         struct bkt_err *err);
-void bkt_repository_close(struct h5bucket_repository *repo);
+void bkt_repository_close(struct h5bucket_repository *repo); /* NULL is allowed; its files are closed */
 
 /** The name of a file, appended to @p out.
  * @param data  one of bkt_sample_places; NULL: the place of new files

@@ -33,7 +33,7 @@ struct bkt_cache_entry {
 struct bkt_cache_entry *bkt_cache_entry_new(size_t len);
 /** A new entry in scratch memory, however short: for bytes that no cache will keep. */
 struct bkt_cache_entry *bkt_cache_entry_scratch(size_t len);
-struct bkt_cache_entry *bkt_cache_entry_retain(struct bkt_cache_entry *e);
+struct bkt_cache_entry *bkt_cache_entry_retain(struct bkt_cache_entry *e); /* returns e */
 void               bkt_cache_entry_release(struct bkt_cache_entry *e); /* NULL is fine */
 /** A new entry for @p n elements of variable size: with room in `starts`, without data. */
 struct bkt_cache_entry *bkt_cache_entry_indexed(size_t n);
@@ -59,7 +59,7 @@ uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct
 void bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold);
 /** Number of remembered names: at most twice those that have holders or entries, or 1024; for tests. */
 size_t   bkt_cache_n_names(struct bkt_cache *c);
-uint64_t bkt_cache_limit(const struct bkt_cache *c);
+uint64_t bkt_cache_limit(const struct bkt_cache *c); /* bytes: setting chunk_cache */
 /** Notes of read-ahead about the domain; only for the thread that holds `busy`. */
 struct bkt_ahead_note {
     /* HDF5 calls from one thread at a time; read-ahead learns nothing from reads of other threads */
@@ -109,4 +109,5 @@ struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uin
 uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
 /** Drop the entries of the space that begin at one of from .. from+n-1: their source has changed. */
 void               bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n);
+/** Drop all entries.  Names keep their numbers, and the layer stays. */
 void               bkt_cache_clear(struct bkt_cache *c);

@@ -92,12 +92,13 @@ struct bkt_dsetio {
  * such chunk. */
 bool bkt_chunk_coord(const struct bkt_dsetio *io, uint64_t number, uint64_t *coord);
 
-/** "dataset /v (d-…) chunk 3_4", for messages. */
+/** A text for messages. */
 struct bkt_chunk_label {
     char text[BKT_ID_LEN + 250];
 };
 /** "dataset /v (d-…)" */
 struct bkt_chunk_label bkt_dsetio_label(const struct bkt_dsetio *io);
+/** "dataset /v (d-…) chunk 3_4" */
 struct bkt_chunk_label bkt_chunk_label(const struct bkt_dsetio *io, const uint64_t *coord);
 
 /** Call if the extent may have changed in place: entries cached under numbers of the old extent are no longer

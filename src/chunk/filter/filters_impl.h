@@ -79,12 +79,13 @@ uint32_t bkt_fletcher32_sum(const void *p, size_t n);
 /** Compare the last four bytes with the checksum of the others; BKT_EFORMAT when they differ. */
 BKT_NODISCARD int bkt_fletcher32_check(struct bkt_span in, struct bkt_err *err);
 
-/** Whether client data say that the filter changes nothing for this dataset. */
+/** bkt_*_is_noop(): whether client data say that the filter changes nothing for this dataset. */
 bool bkt_nbit_is_noop(const struct bkt_filter *f);
 bool bkt_scaleoffset_is_noop(const struct bkt_filter *f);
-/** Whether n bytes beginning with @p head may come from the filter. */
+/** bkt_*_fits(): whether n bytes beginning with @p head may come from the filter. */
 bool bkt_nbit_fits(const struct bkt_filter *f, struct bkt_span head, size_t n);
 bool bkt_scaleoffset_fits(const struct bkt_filter *f, struct bkt_span head, size_t n);
+/** Whether client data name a codec.  Else the filter only moves bits, and the length stays the same. */
 bool bkt_bitshuffle_compresses(const struct bkt_filter *f);
 
 /** The header of a blosc 1.x frame (c-blosc README_CHUNK_FORMAT.rst), checked for consistency with n. */

@@ -92,7 +92,7 @@ struct bkt_fetch_task {
 /** A task for the whole object of touched chunk @p n.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint64_t n,
                                   struct bkt_fetch_task **out, struct bkt_err *err);
-/** A task for one range. */
+/** A task for one range.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_fetch_task_range(struct bkt_read_call *call, const struct bkt_range *r,
                                        struct bkt_fetch_task **out, struct bkt_err *err);
 /** Begin the task.  It may be freed when this returns. */
@@ -103,6 +103,7 @@ void bkt_fetch_fail(struct bkt_read_call *call, int rc, const struct bkt_err *er
 void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_read_segment *s, int rc,
                          struct bkt_err *err);
 void bkt_fetch_task_leave(struct bkt_fetch_task *k); /* one user of the arrived bytes has finished */
+/** Free the task and leave the call's window.  The call may be over, and freed, when this returns. */
 void bkt_fetch_task_end(struct bkt_fetch_task *k);
 
 /* ---- receive.c ---- */

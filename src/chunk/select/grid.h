@@ -45,7 +45,7 @@ struct bkt_grid {
  *          outside the extent; BKT_ENOMEM */
 BKT_NODISCARD int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t *cdims,
                                 struct bkt_err *err);
-void              bkt_grid_fini(struct bkt_grid *g);
+void              bkt_grid_fini(struct bkt_grid *g); /* NULL is allowed */
 /** Make a grid that touches nothing; its arrays aren't cleared. */
 void              bkt_grid_none(struct bkt_grid *g);
 
@@ -96,7 +96,7 @@ BKT_NODISCARD int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt
 /** The same for the selection of @p g; BKT_EINVAL also if @p sel has another number of elements. */
 BKT_NODISCARD int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel,
                                      const struct bkt_grid *g, struct bkt_err *err);
-void              bkt_mem_layout_fini(struct bkt_mem_layout *m);
+void              bkt_mem_layout_fini(struct bkt_mem_layout *m); /* NULL is allowed */
 /** A layout that owns nothing, for bkt_mem_layout_fini(). */
 void              bkt_mem_layout_none(struct bkt_mem_layout *m);
 /** The place of element @p seq of the selection.  Gives how many elements from there on are contiguous (>=

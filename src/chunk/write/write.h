@@ -44,7 +44,8 @@ BKT_NODISCARD int bkt_write_datasets(const struct bkt_write *writes, size_t n, s
  *  chunk, if H5Pset_chunk_opts() asks for that.  Such a chunk is nevertheless stored with filters. */
 bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset);
 
-/** Store (or read) a chunk as HDF5's filters make it, for H5Dwrite_chunk and H5Dread_chunk.
+/** bkt_raw_chunk_write() stores a chunk as HDF5's filters make it, for H5Dwrite_chunk.  bkt_raw_chunk_read()
+ * reads one so, for H5Dread_chunk, in place of the contents of @p out.
  * @param offset  of the chunk's first element in the dataset; a multiple of the requested chunk shape
  * @param mask    filters that were left out; a plain chunk is all elements without filters
  * @return BKT_OK; BKT_EINVAL: there is no such chunk, or the dataset has no chunks; BKT_EUNSUP: as for
@@ -69,8 +70,8 @@ BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
  * extent of their dataset waits (bkt_edit_extent_waits()); all others are stored.  Returns the first
  * failure. */
 BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
-/** The same in two steps.  The first returns when as much as bkt_settings_in_flight() allows is under way;
- * the second returns failures. */
+/** The same in two steps.  bkt_chunks_flush_begin() returns when as much as bkt_settings_in_flight() allows
+ * is under way; bkt_chunks_flush_end() returns failures. */
 void              bkt_chunks_flush_begin(struct bkt_domain *dom);
 BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err);
 /** As bkt_chunks_flush(), for one dataset. */
@@ -80,8 +81,9 @@ BKT_NODISCARD int bkt_chunks_flush_dataset(struct bkt_domain *dom, const struct 
 void bkt_unstored_names(struct bkt_domain *dom, struct bkt_message_names *out);
 /** Whether any chunk waits for a flush. */
 bool bkt_chunks_dirty(struct bkt_domain *dom);
-/** The domain is about to close: between the two calls a worker frees the memory of stored chunks, while the
- *  caller does other work.  No chunk is written or read between them. */
+/** The domain is about to close: between bkt_chunks_let_go_begin() and bkt_chunks_let_go_end() a worker frees
+ * the memory of stored chunks, while the caller does other work.  No chunk is written or read between them.
+ */
 void bkt_chunks_let_go_begin(struct bkt_domain *dom);
 void bkt_chunks_let_go_end(struct bkt_domain *dom);
 

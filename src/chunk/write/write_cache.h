@@ -126,7 +126,8 @@ static inline void bkt_write_cache_leave(struct bkt_write_cache **d)
     if (*d)
         (void)pthread_mutex_unlock(&(*d)->window.lock);
 }
-/* As in struct bkt_overlay, for reads. */
+/** bkt_write_cache_get(), bkt_write_cache_prepare() and bkt_write_cache_space() are the members of struct
+ * bkt_overlay, for reads.  They take the lock. */
 struct bkt_cache_entry *bkt_write_cache_get(const struct bkt_dsetio *io, const uint64_t *coord);
 BKT_NODISCARD int  bkt_write_cache_prepare(struct bkt_target *t, struct bkt_err *err);
 bool               bkt_write_cache_space(struct bkt_dsetio *io);
@@ -137,6 +138,7 @@ void bkt_write_cache_drop_clean(struct bkt_domain *dom);
 
 /** The dataset's set; made on first use.  Called with the lock held.  NULL: out of memory. */
 struct bkt_wset *bkt_wset_of(struct bkt_write_cache *d, const struct bkt_dsetio *io);
+/** The dataset's set; NULL: there is none.  Called with the lock held. */
 struct bkt_wset *bkt_wset_find(struct bkt_write_cache *d, const struct bkt_id *id);
 /** Note that a dataset is written to.  A dataset with references is remembered even after its set is freed.
  *  BKT_ENOMEM. */
