@@ -42,14 +42,15 @@ struct bkt_domain *bkt_domain_retain(struct bkt_domain *d); /* one more referenc
 void bkt_domain_close(struct bkt_domain *d); /* drops one reference; NULL is fine */
 static inline void bkt_domain_closep(struct bkt_domain **d) { bkt_domain_close(*d); }
 
-/** Parts of the domain; borrowed as long as the domain is held.  The path is the one in its bucket.  The
- *  document is changed in place under HDF5's lock, so only the thread that has this lock may read it. */
-struct bkt_store            *bkt_domain_store(struct bkt_domain *d);
-const struct bkt_settings   *bkt_domain_settings(struct bkt_domain *d);
+/* Parts of the domain; borrowed as long as the domain is held. */
+struct bkt_store          *bkt_domain_store(struct bkt_domain *d);
+const struct bkt_settings *bkt_domain_settings(struct bkt_domain *d); /* the first opener's */
+/** The document.  It is changed in place under HDF5's lock, so only the thread that has this lock may read
+ *  it. */
 const struct bkt_domain_doc *bkt_domain_doc(struct bkt_domain *d);
 const char                  *bkt_domain_name(struct bkt_domain *d); /* canonical: store uri + "/" + path */
-const char                  *bkt_domain_path(struct bkt_domain *d);
-const struct bkt_id         *bkt_domain_root(struct bkt_domain *d);
+const char                  *bkt_domain_path(struct bkt_domain *d); /* in its bucket */
+const struct bkt_id         *bkt_domain_root(struct bkt_domain *d); /* of its root group */
 
 /** A member, fetched and parsed unless it is cached; waits for a prefetch under way.  Release it with
  *  bkt_object_release().  BKT_ENOENT: a link to an object that isn't stored; the message names id and key. */
@@ -64,6 +65,7 @@ void bkt_domain_prefetch(struct bkt_domain *d, const struct bkt_id *ids, size_t 
  *  it, within bounds.  It lasts until bkt_domain_unfollow() has been called as often.  No effect under
  *  setting read_ahead=0. */
 void bkt_domain_follow(struct bkt_domain *d, const struct bkt_object *start);
+/** Take back one bkt_domain_follow(). */
 void bkt_domain_unfollow(struct bkt_domain *d);
 
 /** From now on share objects that are read with other processes of this node, until one is changed here.

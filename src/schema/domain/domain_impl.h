@@ -66,22 +66,24 @@ BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
 /** Put a domain into the registry; if it is there already, @p out is the registered one.
  *  @param rc  of filling it in; a failure is returned, and @p d destroyed */
 BKT_NODISCARD int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_domain **out);
+/** Free a domain that is not in the registry, with all changes that were not flushed.  NULL is allowed. */
 void               bkt_domain_destroy(struct bkt_domain *d);
 /** Find the domain of @p n in its store: store, path and doc are filled in. */
 BKT_NODISCARD int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err);
-/** Whether a domain of that key is open, or lingers for the next open. */
+/** Whether a program has the domain of that key open.  A domain that only a probe keeps open is closed. */
 bool bkt_registry_has(const char *id);
 /** Count domains that aren't stored yet, which can be found in the registry only. */
 void bkt_registry_count_fresh(int by);
 
 /** Counter of hard links. */
 struct bkt_links_count *bkt_links_count_new(void);
-void                    bkt_links_count_free(struct bkt_links_count *c);
+void                    bkt_links_count_free(struct bkt_links_count *c); /* NULL is allowed */
 /** For a new domain: all objects are made from now on, so every count is known. */
 void bkt_links_count_begin(struct bkt_links_count *c);
 /** For a new object: its count begins at 0, and is known from now on.  A group's links are counted.
  *  @param own  note that it was made here, for _is_own() */
 BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, bool own);
+/** Whether the object was added with @p own. */
 bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id);
 /** One link to @p id more or less. */
 BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);

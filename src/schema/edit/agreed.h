@@ -18,13 +18,16 @@ struct bkt_agreed {
  * read ahead.  A newer seed replaces an earlier one, since some of the processes may still have the domain
  * open and others not. */
 void bkt_edit_agree(struct bkt_domain *d, const struct bkt_agreed *a);
+/** Whether bkt_edit_agree() was called for the domain. */
 bool bkt_edit_is_agreed(const struct bkt_domain *d);
 
 /** Progress of ids and time stamps.  The larger numbers of two processes are right for both. */
 struct bkt_progress {
     uint64_t ids, clock;
 };
+/** The progress of the domain in this process. */
 struct bkt_progress bkt_edit_progress(const struct bkt_domain *d);
+/** Set the domain's progress. */
 void bkt_edit_catch_up(struct bkt_domain *d, struct bkt_progress p);
 
 /** Append a record for each changed object, by id, for a comparison with other processes.  A record is the

@@ -203,9 +203,10 @@ BKT_NODISCARD int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, 
  * lie in the object, which may be stored early.  BKT_ENOENT: no such attribute; BKT_EUNSUP: too large */
 BKT_NODISCARD int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const char *name,
                                       struct bkt_buf *value, struct bkt_err *err);
-/** An attribute that is missing: BKT_ENOENT. */
+/** Delete an attribute.  BKT_ENOENT: no such attribute. */
 BKT_NODISCARD int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const char *name,
                                        struct bkt_err *err);
+/** Rename an attribute.  BKT_ENOENT: there is no @p from; BKT_EEXIST: @p to is taken. */
 BKT_NODISCARD int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const char *from,
                                        const char *to, struct bkt_err *err);
 /** Set a new extent.  If several writers change it, a dimension that they let grow becomes as large as the

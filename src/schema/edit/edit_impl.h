@@ -304,4 +304,5 @@ struct bkt_gone {
  *  doesn't stop the others.  Any other failure does, and the objects that weren't tried get the same
  *  failure. */
 void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n);
+/** Free @p v and the errors; the objects are not released. */
 void bkt_gone_fini(struct bkt_gone *v, size_t n);

@@ -67,6 +67,7 @@ BKT_NODISCARD int bkt_json_text(const json_t *j, struct bkt_buf *out);
 /** The same as a new C string (free()).  @p what names it in messages.  BKT_EFORMAT: not a text, or with a
  *  NUL. */
 BKT_NODISCARD int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *err);
+/** A member's key as a new C string (free()), decoded.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_json_dup_key(const char *key, char **out, struct bkt_err *err);
 
 /** Bytes that are base64 in the JSON, appended.  @p j NULL: none.  BKT_EFORMAT: the message has @p what. */
@@ -85,8 +86,8 @@ BKT_NODISCARD int bkt_json_u64_list(const json_t *j, const char *what, uint64_t 
                                     uint64_t *v, unsigned *n, struct bkt_err *err);
 
 /* ---- making and writing trees; text and numbers of any kind ----
- * new: a new reference, or NULL if memory is short.  set and push take over their value's reference, NULL
- * included (BKT_ENOMEM), so that calls can be nested. */
+ * bkt_json_new_*() return a new reference, or NULL if memory is short.  bkt_json_set*() and bkt_json_push()
+ * take over their value's reference, NULL included (BKT_ENOMEM), so that calls can be nested. */
 json_t           *bkt_json_new_text(const void *p, size_t n); /* any bytes */
 json_t           *bkt_json_new_str(const char *s);
 json_t           *bkt_json_new_u64(uint64_t v);
@@ -94,16 +95,17 @@ json_t           *bkt_json_new_real(double v);
 json_t           *bkt_json_new_base64(const struct bkt_buf *b);
 BKT_NODISCARD int bkt_json_set(json_t *obj, const char *key, json_t *value); /* a key of the schema's */
 BKT_NODISCARD int bkt_json_push(json_t *list, json_t *value);
-/** Set or push a list of numbers. */
+/** bkt_json_set_dims() and bkt_json_push_dims() set or push a list of numbers.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_json_set_dims(json_t *obj, const char *key, const uint64_t *dims, unsigned rank);
 BKT_NODISCARD int bkt_json_push_dims(json_t *list, const uint64_t *dims, unsigned rank);
 /** The end of making a tree (NULL: no memory): @p rc, and *out gets the tree, which is freed if @p rc is a
  *  failure. */
 BKT_NODISCARD int bkt_json_give(json_t *j, int rc, json_t **out);
-/* The same for keys that are names of users' things, in whatever bytes. */
+/* bkt_json_*_named(): the same for keys that are names of users' things, in whatever bytes. */
 BKT_NODISCARD int bkt_json_set_named(json_t *obj, const char *name, json_t *value);
 /** Borrowed; NULL: none. */
 BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t **out);
+/** A missing member is not an error.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);
 /** Append the text of a tree, as Python's json.dumps() writes it. */
 BKT_NODISCARD int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err);

@@ -45,6 +45,7 @@ struct bkt_nulls; /* null_strings.c */
 
 /** A type in any of its forms: a predefined name or an object. */
 BKT_NODISCARD int bkt_type_parse(const json_t *j, struct bkt_type **out, struct bkt_err *err);
+/** A dataspace.  BKT_EFORMAT.  A list of no dimensions is a scalar. */
 BKT_NODISCARD int bkt_space_parse(const json_t *j, struct bkt_space *out, struct bkt_err *err);
 
 /** A JSON value of @p type and @p space in stored form, appended to @p out.
@@ -87,7 +88,7 @@ BKT_NODISCARD int bkt_object_load(const void *json, size_t n, const struct bkt_i
 
 /* ---- model -> JSON ---- */
 
-/** A type, a dataspace; @p out is the caller's.  BKT_ENOMEM. */
+/** bkt_type_emit() and bkt_space_emit() give a type and a dataspace; @p out is the caller's.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err);
 /** A value as JSON, if parsing that JSON gives the very same bytes; else as base64 of them, and @p base64
@@ -101,16 +102,19 @@ BKT_NODISCARD int bkt_value_emit(const struct bkt_type *type, const struct bkt_s
  *  @return BKT_OK; BKT_EFORMAT: JSON has no form for it; BKT_ENOMEM */
 BKT_NODISCARD int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space,
                                       const struct bkt_buf *value, json_t **out);
-/** Key h5null, beside a value (null_strings.c). */
+/** Put key h5null beside a value (null_strings.c).  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_nulls_emit(const struct bkt_nulls *x, json_t *beside);
+/** Give strings of a value in stored form their NULLs, by key h5null beside it.  Without the key nothing is
+ * changed. */
 BKT_NODISCARD int bkt_nulls_parse(const json_t *beside, const struct bkt_type *t, struct bkt_buf *value,
                                   struct bkt_err *err);
-/** An attribute's entry.
- *  @param all  else only its keys about the value: value, h5null, encoding */
+/** An attribute's entry; @p out is the caller's.
+ * @param all  else only its keys about the value: value, h5null, encoding */
 BKT_NODISCARD int bkt_attr_emit(const struct bkt_attr *a, bool all, json_t **out, struct bkt_err *err);
+/** A link's entry; @p out is the caller's.  BKT_EUNSUP: BKT_L_OTHER; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_link_emit(const struct bkt_link *l, json_t **out, struct bkt_err *err);
-/** Put all links into the object @p j, in the order of creation, if @p numbered with numbers.  User-defined
- * links go into @p user. */
+/** bkt_attrs_emit() and bkt_links_emit() put all entries into the object @p j, in the order of creation, if
+ * @p numbered with numbers.  User-defined links go into @p user. */
 BKT_NODISCARD int bkt_attrs_emit(const struct bkt_attrs *a, bool numbered, json_t *j, struct bkt_err *err);
 BKT_NODISCARD int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *user,
                                  struct bkt_err *err);
@@ -121,9 +125,10 @@ BKT_NODISCARD int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t
 BKT_NODISCARD int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err);
 /** Put the hint about a snapshot into the document @p j. */
 BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j);
-/** Parse key h5userblock of .domain.json (NULL: missing) into the zeroed @p u; emit @p u into the document
- *  @p doc. */
+/** Parse key h5userblock of .domain.json (NULL: missing) into the zeroed @p u.  A bad entry is not an error:
+ * u->bad. */
 void              bkt_userblock_parse(const json_t *j, struct bkt_userblock *u);
+/** Put key h5userblock into the document @p doc.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc);
 
 /* ---- numbers in the order of creation (entries.c) ---- */

@@ -323,6 +323,7 @@ BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_
                                    struct bkt_object **out, struct bkt_err *err);
 /** An empty object of that kind for bkt_edit_add(), with everything "not given"; NULL if memory is short. */
 struct bkt_object *bkt_object_make(enum bkt_kind kind);
+/** Free an object that nobody else holds; others use bkt_object_release().  NULL is allowed. */
 void              bkt_object_free(struct bkt_object *o);
 /** Bytes of memory that the object takes, as the allocator rounds them: its cost in the cache. */
 size_t            bkt_object_bytes(const struct bkt_object *o);
@@ -332,15 +333,17 @@ size_t            bkt_object_bytes(const struct bkt_object *o);
 const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos);
 /** The hard links of an object, if it is a group, in the same way. */
 const struct bkt_link *bkt_object_next_hard(const struct bkt_object *o, size_t *pos);
+/** Parse .domain.json into @p out, which is empty after a failure.  BKT_EFORMAT; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out,
                                        struct bkt_err *err);
-void              bkt_domain_doc_fini(struct bkt_domain_doc *d);
-void              bkt_type_free(struct bkt_type *t);
+void              bkt_domain_doc_fini(struct bkt_domain_doc *d); /* it is empty afterwards */
+void              bkt_type_free(struct bkt_type *t); /* with its parts; NULL is allowed */
+/** A copy of a type and of its parts, for bkt_type_free().  BKT_ENOMEM leaves *out alone. */
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
 /** Whether values of a type name objects; not if it is NULL. */
 bool bkt_type_has_refs(const struct bkt_type *t);
 /* ---- pure emitting: model -> bytes, as HSDS 0.9 reads them; parsing them gives the same model ---- */
-/** Appended to @p out. */
+/** bkt_object_emit() and bkt_domain_doc_emit() append to @p out. */
 BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
 /** As the schema spells it: H5D_CHUNKED, …; NULL for BKT_D_NONE. */
 const char *bkt_layout_name(enum bkt_layout_class c);
@@ -364,8 +367,8 @@ static inline const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, c
 {
     return bkt_named_find(&a->list, sizeof *a->v, name);
 }
-/** Changes of the lists; the names are known to be new, or to exist (BKT_ENOENT).  Added things are moved in,
- *  then zeroed; removed ones are the caller's (name_list.h). */
+/** bkt_attrs_*() and bkt_links_*() change the lists; the names are known to be new, or to exist (BKT_ENOENT).
+ * Added things are moved in, then zeroed; removed ones are the caller's (name_list.h).  BKT_ENOMEM. */
 BKT_NODISCARD static inline int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one)
 {
     return bkt_named_add(&l->list, sizeof *one, one);
@@ -382,7 +385,8 @@ BKT_NODISCARD static inline int bkt_links_remove(struct bkt_links *l, const char
 {
     return bkt_named_remove(&l->list, sizeof *out, name, out);
 }
-/** One reference more, one less.  Released: it is freed with the last one; NULL is allowed. */
+/** bkt_object_retain() and bkt_object_release() take and give back a reference; the last one frees the
+ * object.  NULL is allowed. */
 const struct bkt_object *bkt_object_retain(const struct bkt_object *o);
 void                     bkt_object_release(const struct bkt_object *o);
 static inline void       bkt_object_releasep(const struct bkt_object **o) { bkt_object_release(*o); }
@@ -400,8 +404,8 @@ static inline const struct bkt_attrs *bkt_attrs_settle(const struct bkt_attrs *a
     return a;
 }
 void bkt_links_fini(struct bkt_links *l); /* releases the members */
-void                    bkt_attr_fini(struct bkt_attr *a);
-void                    bkt_link_fini(struct bkt_link *l);
+void                    bkt_attr_fini(struct bkt_attr *a); /* it is zeroed */
+void                    bkt_link_fini(struct bkt_link *l); /* it is zeroed */
 /** Append the path of a group's member.  @p group: the group's own path, "/" for the root. */
 BKT_NODISCARD int bkt_link_path(const char *group, const char *name, struct bkt_buf *out);
 
@@ -437,9 +441,10 @@ BKT_NODISCARD int bkt_domain_doc_key(const char *path, struct bkt_buf *out);
 struct bkt_id_source {
     uint64_t seed[2], n; /* n: numbers drawn */
 };
-/** An id of a new root group, and of an object in the domain of @p root.
- *  @param from  where its digits come from; NULL: random */
+/** An id of a new root group.  BKT_EIO: no random numbers.
+ * @param from  where its digits come from; NULL: random */
 BKT_NODISCARD int bkt_id_new_root(bool v2, struct bkt_id_source *from, struct bkt_id *out);
+/** As bkt_id_new_root(), of an object in the domain of @p root, in that root's version. */
 BKT_NODISCARD int bkt_id_new(const struct bkt_id *root, enum bkt_kind kind, struct bkt_id_source *from,
                              struct bkt_id *out);
 
@@ -460,6 +465,7 @@ BKT_NODISCARD int bkt_ref_parse(const void *p, size_t n, struct bkt_id *out, str
 void bkt_ref_emit(const struct bkt_id *id, char out[48]);
 
 /* ---- a local file's stamp: stands for an ETag in references to it, since copies of a folder keep it ---- */
-/** "size-mtime" of a file, with microseconds; @p out has room for BKT_ETAG_MAX bytes. */
+/** "stamp:size-mtime" of a file, with microseconds; @p out has room for BKT_ETAG_MAX bytes. */
 void bkt_stamp(uint64_t size, double mtime, char *out);
+/** Whether the ETag that a reference recorded is a stamp. */
 bool bkt_is_stamp(const char *etag);

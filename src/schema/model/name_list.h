@@ -43,6 +43,7 @@ struct bkt_named_list {
 BKT_NODISCARD int bkt_named_sort(struct bkt_named_list *l, size_t size);
 /** The place in order[] of a settled list of number @p seq, or of the next larger one. */
 size_t      bkt_named_place(const struct bkt_named_list *l, size_t size, uint32_t seq);
+/** The element of that name, borrowed until the list changes; NULL: none. */
 const void *bkt_named_find(const struct bkt_named_list *l, size_t size, const char *name);
 
 /** Add @p what (moved in by bytes, then zeroed) as the latest; its name must be new.  BKT_ENOMEM leaves both

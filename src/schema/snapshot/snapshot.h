@@ -63,6 +63,7 @@ BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *r
 
 /** From now on remember the JSON of objects that are stored in the domain, BKT_SNAPSHOT_MAX of it at most. */
 void bkt_domain_record(struct bkt_domain *d);
+/** The number of objects whose JSON is remembered. */
 size_t bkt_domain_n_recorded(const struct bkt_domain *d);
 /** The version stored last, borrowed; false: unknown. */
 bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag,
@@ -77,7 +78,8 @@ BKT_NODISCARD int bkt_snapshot_count_key(struct bkt_snapshot_out *o, const char 
 /** Add an object.  BKT_EUNSUP: the snapshot would exceed BKT_SNAPSHOT_MAX. */
 BKT_NODISCARD int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const char *etag,
                                    const void *json, size_t n, struct bkt_err *err);
-/** The stored form, appended to @p out. */
+/** The stored form, appended to @p out.  BKT_EUNSUP: with the keys it exceeds BKT_SNAPSHOT_MAX; BKT_ENOMEM.
+ */
 BKT_NODISCARD int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out,
                                     struct bkt_err *err);
 void              bkt_snapshot_out_fini(struct bkt_snapshot_out *o);
