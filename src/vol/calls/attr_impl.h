@@ -10,6 +10,7 @@
 /** The @p i-th attribute in an order, borrowed from @p all; NULL past the end. */
 const struct bkt_attr *bkt_attr_nth(const struct bkt_attrs *all, H5_index_t by, H5_iter_order_t order,
                                     hsize_t i);
+/** The character set that the attribute declares for its name. */
 H5T_cset_t bkt_attr_name_cset(const struct bkt_attr *a);
 /** Bytes of the value as HDF5 would store it in a file. */
 BKT_NODISCARD int bkt_attr_data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err);

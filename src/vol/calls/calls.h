@@ -11,7 +11,7 @@ BKT_NODISCARD int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *
 /** The same by name alone. */
 BKT_NODISCARD int bkt_link_place_at(struct bkt_vobj *obj, const char *path, hid_t lapl,
                                     struct bkt_link_place *out, struct bkt_err *err);
-void bkt_link_place_fini(struct bkt_link_place *p);
+void bkt_link_place_fini(struct bkt_link_place *p); /* closes its group */
 
 /** H5Lcreate_*() in any kind of file, as the two below. */
 BKT_NODISCARD int bkt_link_make(H5VL_link_create_args_t *args, struct bkt_vobj *obj,
@@ -23,14 +23,18 @@ BKT_NODISCARD int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_
 /** H5Ldelete() and H5Ldelete_by_idx(). */
 BKT_NODISCARD int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err);
 
-/** H5Fmount() and H5Funmount() on the group @p name, from an object of any kind of file. */
+/** H5Fmount() on the group @p name, from an object of any kind of file.  BKT_EUNSUP: a plain HDF5 file on
+ * either side; BKT_EINVAL: not a group; … */
 BKT_NODISCARD int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child,
                                   struct bkt_err *err);
+/** H5Funmount(): @p name leads to the root group of the mounted file.  BKT_ENOENT: nothing is mounted there.
+ */
 BKT_NODISCARD int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err);
 
-/** The callbacks H5VL_object_get, and H5VL_OBJECT_LOOKUP. */
+/** The callback H5VL_object_get. */
 BKT_NODISCARD int bkt_vobj_query(struct bkt_vobj *obj, const H5VL_loc_params_t *loc,
                                  H5VL_object_get_args_t *args, struct bkt_err *err);
+/** H5VL_OBJECT_LOOKUP: the token of an object of any kind of file.  BKT_ENOENT: no such object; … */
 BKT_NODISCARD int bkt_vobj_lookup(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, H5O_token_t *out,
                                   struct bkt_err *err);
 /** H5Oexists_by_name.  @p depth: of soft links, see ops.h */

@@ -28,6 +28,8 @@ BKT_NODISCARD int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const
 /** The same from an object of the model.  @p in_file: for references in the fill value. */
 BKT_NODISCARD int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o,
                                           hid_t file_type, hid_t *out, struct bkt_err *err);
+/** A new list of class @p plist_class from the stored list.  Without one it has the properties that every
+ * object has, and the order of a group's links. */
 BKT_NODISCARD int bkt_convert_object_ocpl(const struct bkt_object *o, hid_t plist_class, hid_t *out,
                                           struct bkt_err *err);
 
@@ -50,12 +52,13 @@ BKT_NODISCARD int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_
  * class */
 BKT_NODISCARD int bkt_convert_from_type(struct bkt_vobj *in_file, hid_t type, struct bkt_type **out,
                                         struct bkt_err *err);
-/** A compound's members in the order of their offsets; the caller's (free()).  NULL: out of memory.
- *  @param n  H5Tget_nmembers() */
+/** A member of a compound: its offset in bytes, and its number in HDF5. */
 struct bkt_member {
     size_t offset;
     unsigned index;
 };
+/** A compound's members in the order of their offsets; the caller's (free()).  NULL: out of memory.
+ *  @param n  H5Tget_nmembers() */
 struct bkt_member *bkt_convert_members(hid_t type, size_t n);
 /** Whether the type has variable-length lists or strings anywhere.  Variable-length strings inside others
  *  aren't what H5Tdetect_class() calls variable-length.  True also for an invalid id. */
@@ -63,6 +66,7 @@ bool bkt_convert_is_var(hid_t type);
 /** Whether stored bytes of the type mean the same in any file: neither references nor heap addresses are in
  *  them. */
 bool bkt_convert_is_plain(hid_t type);
+/** The extent of a dataspace.  BKT_EUNSUP: as bkt_space_check(); BKT_EHDF5. */
 BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *err);
 
 /** Copy a dataset creation property list into @p o, a dataset whose type and space are set: filters, fill

@@ -13,6 +13,7 @@ BKT_NODISCARD int bkt_rebuild_type(const struct bkt_h5type *t, hid_t *out, struc
 BKT_NODISCARD int bkt_rebuild_encoded_type(const struct bkt_buf *b, hid_t *out, struct bkt_err *err);
 /** The extent with its selection. */
 BKT_NODISCARD int bkt_rebuild_space(const struct bkt_h5space *s, hid_t *out, struct bkt_err *err);
+/** From the bytes; errors as bkt_h5space_parse(). */
 BKT_NODISCARD int bkt_rebuild_encoded_space(const struct bkt_buf *b, hid_t *out, struct bkt_err *err);
 /** Select the union of blocks; @p coords as checked by bkt_h5blocks_check(), of the dataspace's rank. */
 herr_t bkt_rebuild_blocks(hid_t space, size_t n, const uint64_t *coords);

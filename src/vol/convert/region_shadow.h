@@ -17,12 +17,15 @@ bool bkt_region_shadow_token(const struct bkt_object *dset, H5O_token_t *out);
  *  of a token.  The state is the process's; the thread that has HDF5's lock changes and reads it.  The order
  *  is that of the HDF5 versions of native_header.h; other versions have no shadows. */
 void bkt_region_shadow_was_asked_for_class(void);
-void bkt_region_shadow_was_asked_for_token_size(void);
-bool bkt_region_shadow_is_old_call(void);
+void bkt_region_shadow_was_asked_for_token_size(void); /* no old call follows */
+bool bkt_region_shadow_is_old_call(void);              /* HDF5 asked for the class last */
 
-/** The 12 bytes for a stored region reference (its text, see reference_text.h), and back. */
+/** The 12 bytes for a stored region reference (its text, see reference_text.h); zeros for a null reference.
+ * If its dataset was deleted, they are made up, and lead nowhere. */
 BKT_NODISCARD int bkt_region_shadow_handle(struct bkt_vobj *in_file, const struct bkt_slice *text,
                                            unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);
+/** The text for such 12 bytes, appended to @p out; nothing for zeros.  BKT_EINVAL: they lead to no dataset of
+ * the domain, or old calls are off and the bytes unknown; BKT_EHDF5; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_region_shadow_text(struct bkt_vobj *in_file,
                                          const unsigned char handle[H5R_DSET_REG_REF_BUF_SIZE],
                                          struct bkt_buf *out, struct bkt_err *err);

@@ -43,7 +43,7 @@ struct bkt_value_tree {
 };
 
 /** @p t and @p file_type are borrowed for as long as the tree lives.  BKT_EINVAL: the types don't convert;
- *  the message names them. */
+ *     the message names them.  bkt_value_tree_fini(), also after a failure. */
 BKT_NODISCARD int bkt_value_tree_init(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type,
                                       hid_t mem_type, struct bkt_err *err);
 /** A tree of one leaf: HDF5 converts whole elements, of any type without pointers and references.
@@ -154,9 +154,9 @@ BKT_NODISCARD int bkt_convert_region(struct bkt_vobj *in_file, const struct bkt_
  *  another file that has no name. */
 BKT_NODISCARD int bkt_convert_from_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_buf *out,
                                        struct bkt_err *err);
+struct bkt_regref; /* reference_text.h */
 /** A selection in the form of a region reference: sets r->kind and the members after it, not r->dset.
- *  bkt_regref_fini(). */
-struct bkt_regref;
+ *  bkt_regref_fini(), also after a failure. */
 BKT_NODISCARD int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err);
 /** The same for references to objects only. */
 BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out,

@@ -47,6 +47,7 @@ int bkt_copy_unreadable(const struct bkt_copier *c, const char *what);
 /** The code for a failed call that read the source: BKT_EFORMAT in place of BKT_EHDF5, if a tool copies.  The
  *  tool leaves unreadable parts out, if its user wants that. */
 int bkt_copy_source_rc(const struct bkt_copier *c, int rc);
+/** Record that memory is short; always BKT_ENOMEM. */
 int bkt_copy_no_memory(const struct bkt_copier *c);
 /** Whether the copy goes on: call between steps.  Negative: it ends. */
 BKT_NODISCARD int bkt_copy_check(const struct bkt_copier *c, struct bkt_err *err);
@@ -72,6 +73,7 @@ struct bkt_copy_names {
     } *v;
     size_t n, cap;
 };
+/** Add a copy of the name. 0; -1: out of memory, which ends HDF5's iterations. */
 int  bkt_copy_names_add(struct bkt_copy_names *l, const char *name, const H5L_info2_t *info);
 void bkt_copy_names_fini(struct bkt_copy_names *l);
 

@@ -70,9 +70,12 @@ struct bkt_h5err_print {
     void       *arg;
     bool        off;
 };
+/** Switch printing off, and fill in @p p.  A way that was set by H5Eset_auto1() stays. */
 void bkt_h5err_mute(struct bkt_h5err_print *p);
+/** Switch it on again, if bkt_h5err_mute() switched it off. */
 void bkt_h5err_unmute(const struct bkt_h5err_print *p);
 
-/** Class and message ids, made when the connector starts, released when it ends. */
+/** Make class and message ids, unless they are there; negative: HDF5 refused.  bkt_h5err_term() releases them
+ * when the connector ends; bkt_h5err_init() may follow. */
 herr_t bkt_h5err_init(void);
 void   bkt_h5err_term(void);

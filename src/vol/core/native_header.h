@@ -22,7 +22,8 @@
 /** Whether the connector supports the old calls of this version of HDF5. */
 bool bkt_native_header_is_wanted(void);
 
-/** Call when one of our files, or an object of a plain file, opens and closes. */
+/** Call bkt_native_header_acquire() when one of our files, or an object of a plain file, opens, and
+ * bkt_native_header_release() when it closes.  The last one closes the file in memory. */
 void bkt_native_header_acquire(bool wanted);
 void bkt_native_header_release(void);
 

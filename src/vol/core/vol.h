@@ -83,6 +83,7 @@ struct bkt_vobj *bkt_vobj_new(struct bkt_file *file, H5I_type_t type, const stru
                               const char *path);
 /** New object outside of domains.  NULL: out of memory. */
 struct bkt_vobj *bkt_vobj_new_plain(const struct bkt_ops *ops, H5I_type_t type);
+/** Free an object and all that it holds; the last one of a file closes the file.  NULL is allowed. */
 void             bkt_vobj_free(struct bkt_vobj *o);
 /** The handle that keeps account of H5Odisable_mdc_flushes() for the object of @p o: itself, or another one
  *  in any open of the file; NULL: flushes are enabled.  If it closes, another handle follows. */

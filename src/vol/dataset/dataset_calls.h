@@ -25,7 +25,7 @@ unsigned long bkt_dataset_chunk_changes(void);
 /** The shape of the chunks that H5Dchunk_iter() shows of a chunked dataset.  Its creation list may have
  *  smaller ones. */
 const uint64_t *bkt_dataset_chunk_shown(const struct bkt_vobj *o);
-/** Entries of bkt_domain_ops (see ops.h). */
+/** bkt_dataset_create() and bkt_dataset_set_extent() are entries of bkt_domain_ops (see ops.h). */
 int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
                        hid_t dapl, struct bkt_vobj **out, struct bkt_err *err);
 int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err);
@@ -53,9 +53,9 @@ void              bkt_dsel_fini(struct bkt_dsel *s);
  *  H5Ssel_iter_create() */
 BKT_NODISCARD int bkt_dsel_move(hid_t iter, unsigned char *buf, unsigned char *packed, size_t n, bool out,
                                 struct bkt_err *err);
-/** H5Pset_data_transform(): whether a transfer list has a transform, and its use on @p n of the program's
- *  elements, in place. */
+/** Whether a transfer list has a transform (H5Pset_data_transform()). */
 bool              bkt_dsel_has_transform(hid_t dxpl);
+/** Apply it to @p n of the program's elements, in place.  BKT_EHDF5. */
 BKT_NODISCARD int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct bkt_err *err);
 
 /* A selection in pieces of bounded size, in selection order. */

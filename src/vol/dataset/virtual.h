@@ -83,11 +83,12 @@ struct bkt_kept_sources {
     struct bkt_kept_source *first;
     size_t n;
 };
+/** The open source of these names, borrowed until bkt_kept_close(); NULL: there is none. */
 struct bkt_kept_source *bkt_kept_find(const struct bkt_kept_sources *k, const char *file, const char *name);
 /** Takes over the ids, also after a failure. */
 BKT_NODISCARD int bkt_kept_add(struct bkt_kept_sources *k, const char *file, const char *name, hid_t in,
                                hid_t dset, struct bkt_err *err);
-void bkt_kept_close(struct bkt_kept_sources *k);
+void bkt_kept_close(struct bkt_kept_sources *k); /* closes all; it is empty afterwards */
 
 /** One virtual dataset, for one call. */
 struct bkt_view {

@@ -89,7 +89,10 @@ int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
     if (set->stats)
         bkt_stats_at_exit();
     bkt_pool_size((size_t)set->workers);
-    return bkt_trace_set(set->trace, err);
+    rc = bkt_trace_set(set->trace, err);
+    if (rc < 0)
+        bkt_settings_fini(set);
+    return rc;
 }
 
 /* The same, with the hints of the processes' MPI_Info. */

@@ -41,8 +41,11 @@ struct bkt_native_walk {
     hid_t shown;
     struct bkt_h5err_print print;
 };
+/** Begin a walk: fill in @p w. */
 void bkt_native_walk_begin(struct bkt_native_walk *w, struct bkt_vobj *start, const void *asked);
+/** A callback of the program follows: printing is on again.  Returns what was asked. */
 const void *bkt_native_walk_call(struct bkt_native_walk *w);
+/** The callback has returned @p rc, which is passed on. */
 herr_t bkt_native_walk_back(struct bkt_native_walk *w, herr_t rc);
 /** Ends the walk and returns @p rc, HDF5's result; if it is negative, HDF5's message is captured. */
 herr_t bkt_native_walk_end(struct bkt_native_walk *w, herr_t rc, const char *what, struct bkt_err *err);
@@ -56,4 +59,6 @@ BKT_NODISCARD int bkt_native_wrap(hid_t *id, struct bkt_vobj **out, struct bkt_e
         int made_ = BKT_PASS_NATIVE(err, new_id_ = (call), what);                                            \
         made_ < 0 ? made_ : bkt_native_wrap(&new_id_, out, err);                                             \
     })
+/** Open an object of a plain HDF5 file; @p out: a new id.  Of @p lapl only settings for links count.
+ * BKT_EHDF5. */
 BKT_NODISCARD int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err);

@@ -19,7 +19,7 @@ enum bkt_fore_type { BKT_FORE_SUPER, BKT_FORE_HEADER, BKT_FORE_RAW, BKT_FORE_OTH
  *  @param size   of the file, bytes
  *  @return NULL: out of memory */
 struct bkt_foresight *bkt_foresight_new(struct bkt_page_cache *cache, uint64_t size);
-void bkt_foresight_free(struct bkt_foresight *f);
+void bkt_foresight_free(struct bkt_foresight *f); /* NULL is allowed; counts are kept */
 
 /** Read bytes for libhdf5.  off + len is within the file. */
 BKT_NODISCARD int bkt_foresight_read(struct bkt_foresight *f, enum bkt_fore_type type, uint64_t off,
@@ -35,6 +35,7 @@ enum bkt_fore_index {
     FORE_INDEX_WHOLE,   /* it lists them: all nodes below each node that it asks for are fetched */
     FORE_INDEX_PATH     /* it looks for one chunk: neighbours show nothing, and no others are fetched */
 };
+/** Set the way in which indexes are read from now on. */
 void bkt_foresight_index(struct bkt_foresight *f, enum bkt_fore_index index);
 
 /** A range of the file, in bytes. */
@@ -54,4 +55,5 @@ struct bkt_fore_counts {
     uint64_t known, unknown; /* structures that libhdf5 asked for: found before, and the others */
     uint64_t round_trips, requests, bytes; /* of the files that were closed; page_cache.h */
 };
+/** The sums so far; HDF5's lock guards them. */
 struct bkt_fore_counts bkt_foresight_counts(void);

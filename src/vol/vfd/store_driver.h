@@ -49,6 +49,7 @@ struct bkt_vfd_facts {
     struct bkt_foresight *fore;   /* fetches bytes that HDF5 will read (foresight.h) */
     struct bkt_page_cache *pages; /* bytes that are here, or on their way (page_cache.h) */
 };
+/** What is known of the file; valid as long as HDF5 has it open. */
 struct bkt_vfd_facts bkt_vfd_facts(struct bkt_vfd_file *f);
 /** The domain that stands for the file (bkt_domain_of_file()), made on first use; borrowed. */
 BKT_NODISCARD int bkt_vfd_domain(struct bkt_vfd_file *f, struct bkt_domain **out, struct bkt_err *err);
