@@ -45,8 +45,9 @@ int bkt_doc_get(struct bkt_store *st, const char *path, struct bkt_doc *out, str
  *  none.  BKT_EPRECOND */
 BKT_NODISCARD int bkt_doc_put(struct bkt_store *st, const char *path, const struct bkt_buf *json,
                               const char *etag, struct bkt_err *err);
-/** Delete a document, or another key. */
+/** Delete a document.  A missing one counts as deleted. */
 BKT_NODISCARD int bkt_doc_delete(struct bkt_store *st, const char *path, struct bkt_err *err);
+/** Delete another key, likewise. */
 BKT_NODISCARD int bkt_key_delete(struct bkt_store *st, const char *key, struct bkt_err *err);
 /** Change a document: call @p once, which reads and stores it, again while other writers change it. */
 BKT_NODISCARD int bkt_doc_change(int (*once)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err);

@@ -153,7 +153,8 @@ extern const size_t         bkt_tool_n_common;
 const struct bkt_opt *bkt_verb_opt(const struct bkt_verb *v, size_t i);
 
 /** Parse a command line; argv[0] is the verb's name.  Settings are read too.
- * @return -1: go on; else the exit code (--help was printed, or wrong usage reported) */
+ * @return -1: go on; else the exit code (--help was printed, or wrong usage reported).  bkt_tool_fini(),
+ *     whatever is returned */
 int  bkt_tool_init(struct bkt_tool *t, const struct bkt_verb *v, int argc, char **argv);
 void bkt_tool_fini(struct bkt_tool *t);
 

@@ -38,9 +38,11 @@ void bkt_diff_report_data(struct bkt_diff *d, const char *path, const struct bkt
  *  @param first  gets the first of them, row-major in the dataset, if there is one */
 BKT_NODISCARD int bkt_diff_one_block(struct bkt_diff *d, const char *path, const struct bkt_blocks *at,
                                      uint64_t *bad, uint64_t *first);
+/** Close the pair of datasets that bkt_diff_one_block() opened last; there may be none. */
 void bkt_diff_pair_free(struct bkt_diff *d);
 
-/** Compare the elements of two attributes or datasets of equal type and extent. */
+/** bkt_diff_attr() and bkt_diff_data() compare the elements of two attributes or datasets of equal type and
+ * extent.  Differences are reported, and are not a failure. */
 BKT_NODISCARD int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name);
 BKT_NODISCARD int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path);
 
@@ -49,6 +51,8 @@ BKT_NODISCARD int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char
 /** A dataset whose blocks are shared: its number.  BKT_ENOMEM */
 BKT_NODISCARD int bkt_diff_shared_dataset(struct bkt_diff *d, const char *path,
                                           const struct bkt_blocks *whole, uint64_t elems, size_t *number);
+/** Put one of its blocks, which any of the processes compares.  A failure of a block so far is returned, too.
+ */
 BKT_NODISCARD int bkt_diff_shared_block(struct bkt_diff *d, size_t number, const struct bkt_blocks *at);
 /** All its blocks are put.  @p bad, @p first: differences that were found without them */
 void bkt_diff_shared_done(struct bkt_diff *d, size_t number, uint64_t bad, uint64_t first);

@@ -24,7 +24,7 @@ struct findings {
     size_t n, cap;
     bool short_of_memory;
 };
-void findings_fini(struct findings *f);
+void findings_fini(struct findings *f); /* it is empty afterwards */
 
 /** Add a finding; printf's form. */
 void finding_add(struct findings *f, const char *about, enum finding_state state, const char *fmt, ...)

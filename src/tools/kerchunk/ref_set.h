@@ -43,9 +43,12 @@ void kerchunk_set_fini(struct kerchunk_set *s);
 BKT_NODISCARD int kerchunk_set_parse(const void *json, size_t n, struct kerchunk_set *out,
                                      struct bkt_err *err);
 
-/** Add a reference to a file, or inline bytes. @p url is UTF-8 of @p url_n bytes. */
+/** Add a reference to a file.  @p url is UTF-8 of @p url_n bytes; key and URL are copied.  BKT_EFORMAT: an
+ * impossible offset, length, key or URL, or too many references; BKT_ENOMEM. */
 BKT_NODISCARD int kerchunk_set_add_url(struct kerchunk_set *s, const char *key, size_t key_n, const char *url,
                                        size_t url_n, uint64_t off, uint64_t len, struct bkt_err *err);
+/** Add inline bytes, which are copied.  BKT_EFORMAT: an impossible key, or too many references or bytes;
+ * BKT_ENOMEM. */
 BKT_NODISCARD int kerchunk_set_add_inline(struct kerchunk_set *s, const char *key, size_t key_n,
                                           const void *p, size_t n, struct bkt_err *err);
 /** Inline data as they stand in JSON: "base64:…", or the text's own bytes. */

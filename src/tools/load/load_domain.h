@@ -163,12 +163,14 @@ BKT_NODISCARD int load_target(struct load_job *l, const char *domain, hid_t fapl
 /** Store the domain, or after a failure drop what was made of it; close it and l->src.
  *  @param rc  the outcome so far; returned, unless storing fails */
 BKT_NODISCARD int load_end(struct load_job *l, int rc, bool is_new, struct bkt_err *err);
+/** The options of a copier that works for this load; they refer to @p l. */
 struct bkt_copier_options load_copier_options(struct load_job *l);
 
-/** The journal beside the domain's document until a load has ended: the root's id of a new domain, whose
- *  objects the next run deletes if this one is killed, or where an append began (gather_plan.h).  Empty:
- *  the domain has no journal. */
+/** Read the journal beside the domain's document until a load has ended: the root's id of a new domain, whose
+ * objects the next run deletes if this one is killed, or where an append began (gather_plan.h).  Empty: the
+ * domain has no journal, or the store does not give it.  BKT_ENOMEM. */
 BKT_NODISCARD int load_journal_read(struct load_job *l, struct bkt_buf *out, struct bkt_err *err);
+/** Store it in place of any other one, and set l->journal. */
 BKT_NODISCARD int load_journal_write(struct load_job *l, const char *text, struct bkt_err *err);
 
 /* ---- load of one file by the processes of an mpirun ---- */
@@ -183,7 +185,7 @@ BKT_NODISCARD int load_shared_wait(struct load_job *l, hid_t src, hid_t dst, con
                                    struct bkt_err *err);
 /** Copy the data that wait. */
 BKT_NODISCARD int load_shared_share(struct load_job *l, struct bkt_err *err);
-void load_shared_free(struct load_shared *p);
+void load_shared_free(struct load_shared *p); /* NULL is allowed */
 
 /** The other processes: copy parts until the first process ends.  @p l: options and settings are set. */
 BKT_NODISCARD int load_shared_serve(struct load_job *l, const char *source, const char *domain, hid_t fapl,

@@ -17,7 +17,8 @@ struct sample_tool {
 /** Open the names; a repository without names leaves them NULL.  BKT_EFORMAT, ...: they can't be read. */
 BKT_NODISCARD int sample_open_names(struct sample_tool *s, struct bkt_err *err);
 
-/* The words: as the verb's function, each returns an exit code, or a failure. */
+/* The words sample_ls(), sample_cat(), sample_put() and sample_verify(): as the verb's function, each returns
+ * an exit code, or a failure whose reason is in s->t->err. */
 int sample_ls(struct sample_tool *s);
 int sample_cat(struct sample_tool *s);
 int sample_put(struct sample_tool *s);

@@ -20,8 +20,8 @@ BKT_NODISCARD int bkt_processes_join(struct bkt_err *err);
 bool bkt_processes_several(void);
 /** Whether this one is the first, or alone. */
 bool bkt_processes_first(void);
-unsigned bkt_processes_rank(void);
-unsigned bkt_processes_size(void);
+unsigned bkt_processes_rank(void); /* 0: the first, or alone */
+unsigned bkt_processes_size(void); /* 1: alone */
 
 /** End together.
  *  @param rc  this process's exit code

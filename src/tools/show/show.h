@@ -12,7 +12,7 @@
 /** The text that vprintf would write; owned by the caller (free()); NULL: out of memory. */
 char *bkt_vtext(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
-/* Append text.  If memory is short, the text is left out, since it is only shown. */
+/* bkt_say*() append text.  If memory is short, @p b becomes empty: nothing is shown rather than a part. */
 void bkt_say(struct bkt_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void bkt_say_str(struct bkt_buf *b, const char *text);
 void bkt_say_err(struct bkt_buf *b, const struct bkt_err *err); /* what went wrong, root cause last */
@@ -45,6 +45,8 @@ void bkt_jout_time(struct bkt_jout *j, const char *key, double seconds); /* seco
 /* ---- values (value_text.c) ---- */
 /** An attribute in a line: name: type space = value, of which at most @p most bytes, and then "…". */
 void bkt_show_attr(struct bkt_buf *b, const struct bkt_attr *a, size_t most);
+/** The value of an attribute, as a flat list in C order unless it is a scalar. null: it has none, or it can't
+ * be read. */
 void bkt_jout_value(struct bkt_jout *j, const char *key, const struct bkt_attr *a);
 
 /* ---- a record that a verb states once: members of an object of JSON, or rows of text ---- */
@@ -54,11 +56,12 @@ struct bkt_shown_record {
     bool             human;  /* sizes as 1.2M */
 };
 
-/* One value.  @p key: its name in JSON, NULL: it is left out there.  @p name: its name as a row, NULL: it is
- * left out there; "": the row continues the one above.  A text of NULL is null, or "-".  URLs are written
- * without their secrets. */
+/* bkt_shown_record_*() show one value each.  @p key: its name in JSON, NULL: it is left out there.  @p name:
+ * its name as a row, NULL: it is left out there; "": the row continues the one above.  A text of NULL is
+ * null, or "-". */
 void bkt_shown_record_str(const struct bkt_shown_record *r, const char *key, const char *name,
                           const char *text);
+/** A text that may be a URL: without its secrets (url.h). */
 void bkt_shown_record_url(const struct bkt_shown_record *r, const char *key, const char *name,
                           const char *text);
 void bkt_shown_record_u64(const struct bkt_shown_record *r, const char *key, const char *name, uint64_t v);

@@ -39,7 +39,7 @@ BKT_NODISCARD int part_file_finish(struct part_file *p, const char *to, struct b
 uint64_t part_file_done(const struct part_file *p);
 /** Remove it from the disk. */
 void part_file_remove(const struct part_file *p);
-void part_file_fini(struct part_file *p);
+void part_file_fini(struct part_file *p); /* closes it; on the disk it stays */
 
 /* ---- requests ---- */
 

@@ -110,6 +110,8 @@ int bkt_verify_uploads(struct bkt_verify *v, struct bkt_store *st, const struct 
 /** Check that the domain's snapshot exists and matches the stored objects; with --deep, byte by byte
  *  (verify_orphans.c). */
 int bkt_verify_snapshot(struct bkt_verify *v);
+/** Make the snapshot again unless v->snapshot is current or none; in a directory, where it is of no use,
+ * remove it.  Sets v->snapshot. */
 int bkt_verify_snapshot_repair(struct bkt_verify *v);
 
 /** Check for object trees of the bucket that no domain has (verify_bucket.c). */
@@ -154,6 +156,7 @@ struct bkt_verify_names;
 /** Begin.  NULL in *out: this process is alone. */
 BKT_NODISCARD int bkt_verify_names_begin(struct bkt_tool *t, struct bkt_jout *j, bkt_verify_name_fn *check,
                                          struct bkt_verify_names **out, struct bkt_err *err);
+/** Let any of the processes check the domain @p name, which is copied.  A failure so far is returned, too. */
 BKT_NODISCARD int bkt_verify_names_put(struct bkt_verify_names *n, const char *name, struct bkt_err *err);
 /** Wait for all.  @p n: NULL is fine; @p exit_code: gets the code of a domain with problems */
 BKT_NODISCARD int bkt_verify_names_end(struct bkt_verify_names *n, int rc, int *exit_code,

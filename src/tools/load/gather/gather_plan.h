@@ -74,11 +74,12 @@ BKT_NODISCARD int gather_open(struct gather_plan *a, struct bkt_err *err);
 /** Call before the first file is added to an existing domain: restores the extents from before an unfinished
  *  append, and reports that; then begins an append. */
 BKT_NODISCARD int gather_begin_append(struct gather_plan *a, struct bkt_err *err);
-/** Add the file a->l->src in two steps (BKT_EINVAL with the reason if it doesn't fit; nothing is changed
- *  then): check that the file a->l->src fits, which changes nothing, and sets n and rows of each
- *  dataset; and add what they say (and `values`).  The second step may have been prepared by another process,
- *  then a->l->src is needed only for values to be read. */
+/** Check that the file a->l->src fits, which changes nothing; sets n and rows of each dataset.  BKT_EINVAL,
+ * with the reason: it doesn't fit, or can't be read; BKT_ECANCEL; BKT_ENOMEM. */
 BKT_NODISCARD int gather_check(struct gather_plan *a, struct bkt_err *err);
+/** Add what n and rows (and `values`) say.  They may come from gather_check() in another process; then
+ * a->l->src is needed only for values to be read.  BKT_EINVAL: values can't be read, and no extent has
+ * grown. */
 BKT_NODISCARD int gather_store(struct gather_plan *a, struct bkt_err *err);
 /** Cut the extents that were grown ahead. */
 BKT_NODISCARD int gather_end(struct gather_plan *a, struct bkt_err *err);
@@ -94,8 +95,9 @@ bool gather_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t 
 
 /** Free the rows that refer to a file's dataset. */
 void gather_rows_free(struct gather_dset *d);
-/** Append by reference (d->rows), by copy.  BKT_EINVAL: its values can't be read. */
+/** Append by reference (d->rows). */
 BKT_NODISCARD int gather_link(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err);
+/** Append by copy.  BKT_EINVAL: the values of @p src can't be read. */
 BKT_NODISCARD int gather_copy(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err);
-/** The same with d->values. */
+/** Append d->values.  BKT_EFORMAT: they have another size. */
 BKT_NODISCARD int gather_copy_values(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err);
