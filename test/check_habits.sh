@@ -35,11 +35,30 @@ rule "line longer than 132, not a table, code or an address" \
 for f in $(find src test bench -name '*.h' 2>/dev/null); do
     grep -q '^#ifndef .*_H' "$f" || grep -q '^#pragma once' "$f" || rule "no include guard" "$f"
 done
-# A comment above a group of declarations, or beside one, documents each of them; a heading doesn't.
-rule "a function in a header without a word" "$(awk '
-    FNR == 1 || /^$/ || /^\/\* ----/ { documented = 0 }
-    (/\*\// && !/^\/\* ----/) || /^}/ { documented = 1 }
-    /^[A-Za-z].* .*\(/ && !/^(static|typedef|extern "C")/ && !documented { print FILENAME ":" FNR ":" $0 }' $(find src -name '*.h'))"
+# A function has a comment directly above it, or behind it; or the nearest comment above it in its paragraph has its
+# name; or a comment of the paragraph describes a family, bkt_foo_*.  Names that end in _fini, _free, … say it all.
+rule "a function in a header without a word of its own" "$(awk '
+    function words(text, family,  w, i, n, all) { # as a regular expression; family: only those with an asterisk
+        n = split(text, w, /[^a-z0-9_*]+/)
+        for (i = 1; i <= n; i++)
+            if (w[i] ~ /^[a-z]/ && w[i] != "bkt_*" && (!family || w[i] ~ /\*/)) {
+                gsub(/\*/, "[a-z0-9_]*", w[i])
+                all = all "|" w[i]
+            }
+        return all
+    }
+    FNR == 1 || /^$/ || /^\/\* ----/ { near = families = decl = ""; own = open = 0 }
+    /^\/\*/ && !/^\/\* ----/ && !decl { families = families words(near, 1); near = ""; open = 1 }
+    open { near = near " " $0; own = 1; open = !/\*\//; next }
+    !decl && /^[A-Za-z].*[ *][a-z0-9_]+\(/ && !/^(static|typedef|extern "C")/ { decl = $0; line = FNR }
+    decl && FNR > line { decl = decl $0 }
+    decl && /;/ {
+        match(decl, /[a-z0-9_]+\(/)
+        known = "^([a-z0-9_]*_(fini|finip|free|freep|closep)" words(near) families ")$"
+        if (!own && decl !~ /; *\/\*/ && substr(decl, RSTART, RLENGTH - 1) !~ known) print FILENAME ":" line ":" decl
+        decl = ""
+    }
+    !decl { own = 0 }' $(find src -name '*.h'))"
 # A heading of bench/tuning.md has names in capitals or with (), and files: each file exists, and one has the name.
 sources=$(find src -name '*.[ch]')
 rule "a heading of bench/tuning.md is out of date" "$(grep -nE '^### .*\.[ch]\b' bench/tuning.md | while IFS= read -r heading; do

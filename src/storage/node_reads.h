@@ -1,9 +1,8 @@
 /* GETs whose answers the processes of one node share.
  *
- * Processes that act together (base/os/comm.h) often read the same object at the same time.  The first one asks
- * the store, and puts the answer into a table in shared memory; the others find it there,
- * or wait for it.  Objects must not change as long as the table exists: the
- * answer may be as old as the table. */
+ * Processes that act together (base/os/comm.h) often read the same object at the same time.  The first one
+ * asks the store, and puts the answer into a table in shared memory; the others find it there, or wait for
+ * it.  Objects must not change as long as the table exists: the answer may be as old as the table. */
 #pragma once
 
 #include "base/bytes.h"
@@ -48,6 +47,7 @@ enum bkt_node_table_state {
 
 /** Find or claim the entry of @p key (a string).  @p entry gets its number, except with BKT_ENTRY_NEVER. */
 enum bkt_node_table_state bkt_node_table_ask(struct bkt_node_table *t, const char *key, uint32_t *entry);
+/** The present state of an entry that bkt_node_table_ask() found: never BKT_ENTRY_MINE. */
 enum bkt_node_table_state bkt_node_table_look(const struct bkt_node_table *t, uint32_t entry);
 
 /** For a claimed entry: the text is there from now on, if there is room.  @p head: n_head bytes about it */

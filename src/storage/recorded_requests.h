@@ -1,9 +1,9 @@
 /* One process sends requests, and others get the outcomes: a recording of requests with their results.
  *
- * Processes that act together (base/os/comm.h) all run the same code.  The first one runs it while its requests
- * are recorded.  The recording goes to the others, which run the code while it is played: a request that is
- * in it ends at once with the recorded outcome.  Requests are found by store, operation, key, range and
- * condition; equal ones are used in the order of recording.
+ * Processes that act together (base/os/comm.h) all run the same code.  The first one runs it while its
+ * requests are recorded.  The recording goes to the others, which run the code while it is played: a request
+ * that is in it ends at once with the recorded outcome.  Requests are found by store, operation, key, range
+ * and condition; equal ones are used in the order of recording.
  *
  * A request that isn't in the recording is sent.  So a process whose state differs stays correct: it costs
  * requests.  For the same reason a PUT of other bytes than the recorded PUT of its key ends as BKT_EPRECOND,

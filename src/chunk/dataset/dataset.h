@@ -160,13 +160,13 @@ BKT_NODISCARD int bkt_chunk_object_encode(const struct bkt_dsetio *io, const voi
  *  (DESIGN.md). */
 BKT_NODISCARD int bkt_chunk_object_wrap(const struct bkt_dsetio *io, const void *p, size_t n, uint32_t mask,
                                         struct bkt_buf *out, struct bkt_err *err);
+#define BKT_CHUNK_OBJECT_HEAD 12 /* bytes of the header */
 /** The length of the header (0: the bytes have no header), and its mask. */
-#define BKT_CHUNK_OBJECT_HEAD 12
 size_t bkt_chunk_object_head(const void *p, size_t n, uint32_t *mask);
+#define BKT_CHUNK_OBJECT_LOOK 16 /* bytes that bkt_chunk_object_is_hsds() needs */
 /** Whether HSDS stored the chunk object, by its own rule and not by HDF5's filters.  Such an object is
  *  reported as a chunk without filters.
  *  @p head: the first @p n_head bytes of @p n; BKT_CHUNK_OBJECT_LOOK of them are enough. */
-#define BKT_CHUNK_OBJECT_LOOK 16
 bool bkt_chunk_object_is_hsds(const struct bkt_dsetio *io, const void *head, size_t n_head, size_t n);
 /** Turn a chunk object without a header into the result of H5Dread_chunk.  If HSDS stored it, the result is
  *  the elements, and the mask of no filter. */

@@ -85,8 +85,8 @@ BKT_NODISCARD int bkt_json_u64(const json_t *j, const char *what, uint64_t max, 
 BKT_NODISCARD int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned max_n,
                                     uint64_t *v, unsigned *n, struct bkt_err *err);
 
-/* ---- making and writing trees; text and numbers of any kind ----
- * bkt_json_new_*() return a new reference, or NULL if memory is short.  bkt_json_set*() and bkt_json_push()
+/* ---- making and writing trees; text and numbers of any kind ---- */
+/* bkt_json_new_*() return a new reference, or NULL if memory is short.  bkt_json_set*() and bkt_json_push()
  * take over their value's reference, NULL included (BKT_ENOMEM), so that calls can be nested. */
 json_t           *bkt_json_new_text(const void *p, size_t n); /* any bytes */
 json_t           *bkt_json_new_str(const char *s);

@@ -345,10 +345,10 @@ bool bkt_type_has_refs(const struct bkt_type *t);
 /* ---- pure emitting: model -> bytes, as HSDS 0.9 reads them; parsing them gives the same model ---- */
 /** bkt_object_emit() and bkt_domain_doc_emit() append to @p out. */
 BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
-/** As the schema spells it: H5D_CHUNKED, …; NULL for BKT_D_NONE. */
-const char *bkt_layout_name(enum bkt_layout_class c);
 BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out,
                                       struct bkt_err *err);
+/** As the schema spells it: H5D_CHUNKED, …; NULL for BKT_D_NONE. */
+const char *bkt_layout_name(enum bkt_layout_class c);
 
 /** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT if the product does not fit. */
 BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err);

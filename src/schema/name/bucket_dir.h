@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Whether @p name begins as the name of a folder of a domain's objects in db/ does: 8-8 hex digits, BKT_TREE
- *  bytes.  Everything else in db/ belongs to others. */
-#define BKT_TREE 17
+#define BKT_TREE 17 /* bytes of the name of a folder of a domain's objects in db/ */
+/** Whether @p name begins as the name of such a folder does: 8-8 hex digits.  Everything else in db/ belongs
+ *  to others. */
 bool bkt_is_tree(const char *name);
 
 /** The nearest folder with an object tree in db/: @p dir or one above it.  If none has one, the folder above

@@ -49,8 +49,8 @@ BKT_NODISCARD int bkt_page_cache_fetch(struct bkt_page_cache *c, uint64_t off, u
  *  brings are not counted. */
 void bkt_page_cache_expect(struct bkt_page_cache *c, uint64_t off, uint64_t len, unsigned kind);
 
-/** The state of a range: that of its first page that is not here. */
 enum bkt_page_state { BKT_PAGE_HERE, BKT_PAGE_COMING, BKT_PAGE_ABSENT };
+/** The state of a range: that of its first page that is not here. */
 enum bkt_page_state bkt_page_cache_state(struct bkt_page_cache *c, uint64_t off, uint64_t len);
 
 /** Attach a number to the request that brings the first missing page of the range, which is BKT_PAGE_COMING.
