@@ -121,7 +121,7 @@ def test_verify_finds_chunks_outside_and_trees_without_domain(b):
 def test_no_domain_is_made_among_the_objects(b):
     native = os.path.join(b.fixtures, "native", "groups.h5")
     fails(b.run("load", native, b.path("db")), "a folder with this name exists")
-    fails(b.run("load", native, b.path("db/x.h5")), "holds the objects of all domains")
+    fails(b.run("load", native, b.path("db/x.h5")), "db/x.h5: the folder db of a bucket holds the objects of all domains")
     for name in ("db/x.h5", "db/a/x.h5"):
         fails(b.run("touch", f"{b.bucket}/{name}"), "holds the objects of all domains")
         fails(b.run("cp", b.fx("groups.h5"), f"{b.bucket}/{name}"), "holds the objects of all domains")

@@ -200,7 +200,7 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
     size_t       folder = 0;
     BKT_PASS(find_place(d, n, err));
     BKT_FAIL_IF(err, bkt_name_is_reserved(d->path), BKT_EINVAL, BKT_NAME_RESERVED "; choose another name",
-                d->name);
+                d->path);
     struct bkt_id_source ids = {.n = 0};
     if (how->agreed)
         memcpy(ids.seed, how->agreed->seed, sizeof ids.seed);
