@@ -249,10 +249,16 @@ def test_get_that_is_stopped_keeps_its_bytes(b):
 
 @dir_only
 def test_get_with_options_of_copies_copies(b):
+    """Everything, also groups of so many links that HDF5 indexes them, and the root group's order of creation."""
     with WebFolder(os.path.join(b.fixtures, NATIVE)) as web:
-        out = f"{b.tmp}/copied.h5"
-        got = b.json("get", "-n", f"{web.url}/shapes.h5", out)
-        assert got["objects"] > 5 and content(out) != content(native(b, "shapes.h5")), got
+        for option, name in ("-n", "shapes.h5"), ("-l", "groups.h5"), ("-l", "numeric.h5"), ("-l", "tree.h5"), ("-l", "tracked.h5"):
+            out = f"{b.tmp}/copied-{name}"
+            got = b.json("get", option, f"{web.url}/{name}", out)
+            assert got["objects"] > 5 and content(out) != content(native(b, name)), got
+            assert b.json("diff", *(["-n"] if option == "-n" else []), native(b, name), out) == [], name
+        dump = [ok(b.run_any(os.path.join(b.bin, "h5dump"), "-n", "-q", "creation_order", f)).split("\n", 1)[1]
+                for f in (out, native(b, "tracked.h5"))]
+        assert dump[0] == dump[1] and "/zz" in dump[0], dump
 
 
 @s3_only

@@ -220,7 +220,7 @@ static int write_user_block(const char *name, const struct user_block *u, struct
 static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(user_block_fini) struct user_block u = {0};
-    BKT_CLEANUP(h5_closep) hid_t fcpl = H5Fget_create_plist(src);
+    BKT_CLEANUP(h5_closep) hid_t fcpl = h5_creation_list(src);
     BKT_CLEANUP(h5_closep) hid_t fapl = h5_native_list();
     BKT_PASS(user_block_of(src, &g->t->set, &u, err));
     /* attributes over 64 KiB and creation orders need the format of HDF5 1.8 */

@@ -268,25 +268,6 @@ static bool wants_snapshot(const struct load_job *l)
 
 /* ---- opening ---- */
 
-/* Gives a file's creation list with the root group's creation orders, which HDF5 omits from it.  netCDF
- * requires them for writing. */
-static hid_t creation_list(hid_t file)
-{
-    unsigned                     links = 0, attrs = 0, compact, dense;
-    BKT_CLEANUP(h5_closep) hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
-    BKT_CLEANUP(h5_closep) hid_t gcpl = root < 0 ? H5I_INVALID_HID : H5Gget_create_plist(root);
-    hid_t                        fcpl = gcpl < 0 ? H5I_INVALID_HID : H5Fget_create_plist(file);
-    if (fcpl >= 0 &&
-        (H5Pget_link_creation_order(gcpl, &links) < 0 || H5Pset_link_creation_order(fcpl, links) < 0 ||
-         H5Pget_attr_creation_order(gcpl, &attrs) < 0 || H5Pset_attr_creation_order(fcpl, attrs) < 0 ||
-         H5Pget_link_phase_change(gcpl, &compact, &dense) < 0 ||
-         H5Pset_link_phase_change(fcpl, compact, dense) < 0 ||
-         H5Pget_attr_phase_change(gcpl, &compact, &dense) < 0 ||
-         H5Pset_attr_phase_change(fcpl, compact, dense) < 0))
-        h5_closep(&fcpl);
-    return fcpl;
-}
-
 /* The bytes before the first byte of HDF5. */
 static int copy_user_block(struct load_job *l, struct bkt_err *err)
 {
@@ -310,7 +291,7 @@ static int copy_user_block(struct load_job *l, struct bkt_err *err)
 static int create(struct load_job *l, const char *domain, hid_t fapl, struct bkt_err *err)
 {
     BKT_CLEANUP(h5_closep)
-    hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : creation_list(l->src->file);
+    hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : h5_creation_list(l->src->file);
     if (fcpl < 0)
         return h5_fail(err, "asking for the file's creation list");
     l->dst = H5Fcreate(domain, l->o->force ? H5F_ACC_TRUNC : H5F_ACC_EXCL, fcpl, fapl);

@@ -88,6 +88,23 @@ hid_t h5_native_list(void)
     return fapl;
 }
 
+hid_t h5_creation_list(hid_t file)
+{
+    unsigned                     links = 0, attrs = 0, compact, dense;
+    BKT_CLEANUP(h5_closep) hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+    BKT_CLEANUP(h5_closep) hid_t gcpl = root < 0 ? H5I_INVALID_HID : H5Gget_create_plist(root);
+    hid_t                        fcpl = gcpl < 0 ? H5I_INVALID_HID : H5Fget_create_plist(file);
+    if (fcpl >= 0 &&
+        (H5Pget_link_creation_order(gcpl, &links) < 0 || H5Pset_link_creation_order(fcpl, links) < 0 ||
+         H5Pget_attr_creation_order(gcpl, &attrs) < 0 || H5Pset_attr_creation_order(fcpl, attrs) < 0 ||
+         H5Pget_link_phase_change(gcpl, &compact, &dense) < 0 ||
+         H5Pset_link_phase_change(fcpl, compact, dense) < 0 ||
+         H5Pget_attr_phase_change(gcpl, &compact, &dense) < 0 ||
+         H5Pset_attr_phase_change(fcpl, compact, dense) < 0))
+        h5_closep(&fcpl);
+    return fcpl;
+}
+
 int h5_start(const char *info, hid_t *fapl, struct bkt_err *err)
 {
     static hid_t connector = H5I_INVALID_HID;

@@ -22,6 +22,10 @@ BKT_NODISCARD int h5_open_native(const char *name, hid_t fapl, hid_t *out, struc
 /** A file access list of HDF5's native connector; negative: HDF5 refuses. */
 hid_t h5_native_list(void);
 
+/** A file's creation list with the creation orders of its root group, which HDF5 omits from it.  netCDF
+ *  requires them for writing.  Negative: HDF5 refuses. */
+hid_t h5_creation_list(hid_t file);
+
 /** DIMENSION_LIST of a dataset: per dimension, object references to its scales. */
 struct h5_scales {
     hvl_t v[H5S_MAX_RANK];

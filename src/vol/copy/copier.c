@@ -153,6 +153,19 @@ static int begin_group(struct bkt_copier *c, struct bkt_copy_group *g)
     return BKT_OK;
 }
 
+/* The creation list of a group.  HDF5's list of a group in a file has the places of its links there, which
+ * would be those of the copy, too; HDF5's encoding of the list is without them. */
+static hid_t list_of(hid_t group)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t gcpl = H5Gget_create_plist(group);
+    BKT_CLEANUP(bkt_freep) char *code = NULL;
+    size_t n = 0;
+    if (gcpl < 0 || H5Pencode2(gcpl, NULL, &n, H5P_DEFAULT) < 0 || !(code = malloc(n)) ||
+        H5Pencode2(gcpl, code, &n, H5P_DEFAULT) < 0)
+        return H5I_INVALID_HID;
+    return H5Pdecode(code);
+}
+
 /* Open a group that is to be filled.  @p out: group_freep(), also after a failure. */
 static int open_group(const struct bkt_copier *c, hid_t from, size_t path_above, struct bkt_copy_group **out)
 {
@@ -162,7 +175,7 @@ static int open_group(const struct bkt_copier *c, hid_t from, size_t path_above,
     *g = (struct bkt_copy_group){
         .above = c->top, .to = H5I_INVALID_HID, .depth = c->depth, .path_above = path_above};
     g->from = H5Iget_type(from) == H5I_FILE ? H5Gopen2(from, "/", H5P_DEFAULT) : bkt_hid_hold(from);
-    g->gcpl = g->from < 0 ? H5I_INVALID_HID : H5Gget_create_plist(g->from);
+    g->gcpl = g->from < 0 ? H5I_INVALID_HID : list_of(g->from);
     return g->gcpl < 0 ? bkt_copy_unreadable(c, "opening a group") : BKT_OK;
 }
 
