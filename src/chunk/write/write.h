@@ -49,7 +49,8 @@ bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset);
  * @param offset  of the chunk's first element in the dataset; a multiple of the requested chunk shape
  * @param mask    filters that were left out; a plain chunk is all elements without filters
  * @return BKT_OK; BKT_EINVAL: there is no such chunk, or the dataset has no chunks; BKT_EUNSUP: as for
- *         bkt_write_datasets(), and variable-length types; reading: BKT_ENOENT: the chunk isn't stored */
+ *         bkt_write_datasets(), and variable-length types; BKT_EFORMAT: bytes that the filters can't decode,
+ *         or a senseless chunk shape; reading: BKT_ENOENT: the chunk isn't stored */
 BKT_NODISCARD int bkt_raw_chunk_write(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask,
                                       const void *p, size_t n, struct bkt_err *err);
 BKT_NODISCARD int bkt_raw_chunk_read(struct bkt_dsetio *io, const uint64_t *offset, struct bkt_buf *out,

@@ -13,7 +13,7 @@ BKT_NODISCARD int bkt_lmdb_open(const void *bytes, size_t n, struct bkt_lmdb **o
 void bkt_lmdb_close(struct bkt_lmdb *l); /* NULL is allowed */
 
 /** The value of a key; borrowed until bkt_lmdb_close().
- *  @return BKT_OK; BKT_ENOENT, without a message; BKT_EFORMAT */
+ *  @return BKT_OK; BKT_ENOENT, without a message; BKT_EFORMAT; BKT_EIO */
 BKT_NODISCARD int bkt_lmdb_get(struct bkt_lmdb *l, const void *key, size_t n, const void **value,
                                size_t *n_value, struct bkt_err *err);
 

@@ -92,7 +92,7 @@ bool bkt_v1_are_many(const uint64_t *grid, unsigned rank);
 
 /** Stored bytes and number of native chunk objects of one dataset, by LIST; cached.  Either output may be
  *  NULL.  If a LIST can't find them (version 1 keys, plain HTTP), HEADs are made for up to 4096 chunks in the
- *  grid; beyond, BKT_EUNSUP. */
+ *  grid; beyond, BKT_EUNSUP.  BKT_EINVAL: not a dataset. */
 BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes,
                                          uint64_t *n_chunks, struct bkt_err *err);
 

@@ -65,7 +65,8 @@ void bkt_objects_await(struct bkt_objects *c, const struct bkt_id *id);
 BKT_NODISCARD int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o, void *arg),
                                    void *arg);
 /** The object @p from has the id @p to from now on; the caller changes the id in the object.  A cached object
- *  @p to is forgotten.  BKT_EBUSY: the object @p to is held. */
+ * @p to is forgotten.  BKT_ENOENT: @p from is not in the cache; BKT_EBUSY: the object @p to is held;
+ * BKT_ENOMEM. */
 BKT_NODISCARD int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from,
                                      const struct bkt_id *to);
 

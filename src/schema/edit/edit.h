@@ -196,7 +196,7 @@ BKT_NODISCARD int bkt_edit_refcount(struct bkt_domain *d, const struct bkt_id *o
                                     struct bkt_err *err);
 
 /** Create an attribute.  @p a: its contents are taken on success (then zeroed).  BKT_EEXIST: the name is
- * taken */
+ * taken; BKT_EINVAL: no name or type; BKT_EUNSUP: the value is too large; … */
 BKT_NODISCARD int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a,
                                 struct bkt_err *err);
 /** Replace an attribute's value.  @p value: in stored form of its type; taken on success.  @p name must not

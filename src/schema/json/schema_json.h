@@ -59,7 +59,7 @@ BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct
 /* Lists: out->next is the number declared as the next one, 0 if none is. */
 /** @param user  the list of user-defined links; may be NULL
  *  @param out   may hold links from bkt_links_scan().  BKT_EEXIST, without a message: two links have one
- *              name, so the whole tree must be parsed */
+ *              name, so the whole tree must be parsed; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out,
                                   struct bkt_err *err);
 /** Fill in a link from @p j, except its name, which it has already.  BKT_ENOMEM. */
@@ -88,7 +88,8 @@ BKT_NODISCARD int bkt_object_load(const void *json, size_t n, const struct bkt_i
 
 /* ---- model -> JSON ---- */
 
-/** bkt_type_emit() and bkt_space_emit() give a type and a dataspace; @p out is the caller's.  BKT_ENOMEM. */
+/** bkt_type_emit() and bkt_space_emit() give a type and a dataspace; @p out is the caller's.  BKT_EUNSUP: the
+ * schema has no such type, or it nests deeper than BKT_TYPE_DEPTH; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_type_emit(const struct bkt_type *t, json_t **out, struct bkt_err *err);
 BKT_NODISCARD int bkt_space_emit(const struct bkt_space *s, json_t **out, struct bkt_err *err);
 /** A value as JSON, if parsing that JSON gives the very same bytes; else as base64 of them, and @p base64

@@ -68,8 +68,8 @@ struct bkt_sign_key {
 /** Sign a request.
  * @param cache  the signing key, used and updated; NULL: derive the key again
  * @param out    zeroed, or used before (its buffer is reused)
- * @return BKT_OK; BKT_EINVAL: no creds, or a control character in a header, host or token; BKT_ENOMEM;
- *     BKT_EIO: libcrypto failed */
+ * @return BKT_OK; BKT_EINVAL: no creds, an impossible time, or a control character in a header, host or
+ *     token; BKT_ENOMEM; BKT_EIO: libcrypto failed */
 BKT_NODISCARD int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache,
                            struct bkt_sign_output *out, struct bkt_err *err);
 void              bkt_sign_output_fini(struct bkt_sign_output *out);
@@ -79,7 +79,8 @@ void              bkt_sign_key_wipe(struct bkt_sign_key *key); /* it is empty af
  * server's answer to SignatureDoesNotMatch.  Errors as for bkt_sign(). */
 BKT_NODISCARD int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out,
                                      struct bkt_err *err);
-/** The string to sign for a canonical request, appended to @p out.  BKT_EIO: libcrypto failed; BKT_ENOMEM. */
+/** The string to sign for a canonical request, appended to @p out.  BKT_EINVAL: in->now is before 1970 or
+ * after 9999; BKT_EIO: libcrypto failed; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_sign_string(const struct bkt_sign_input *in, const struct bkt_buf *canonical,
                                   struct bkt_buf *out, struct bkt_err *err);
 

@@ -34,7 +34,8 @@ struct bkt_net {
     struct bkt_pace *pace;
     uint64_t connect_ms, stall_ms;
 };
-/** Fill in @p net; copies the values that it needs.  BKT_ENOMEM. */
+/** Fill in @p net; copies the values that it needs.  BKT_EINVAL: setting ca_bundle names something that is
+ * not a file; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set,
                                struct bkt_err *err);
 /** The same way to another origin.  BKT_ENOMEM. */

@@ -13,7 +13,8 @@
 
 /** Join the processes that were started together.  Nothing happens if this one was started alone.
  * H5BUCKET_MPI names the MPI (openmpi, mpich), or is `no`.
- *  @return BKT_OK; BKT_EUNSUP: the launcher's MPI can't be used; the message has the remedy */
+ *  @return BKT_OK; BKT_EUNSUP: the launcher's MPI can't be used; BKT_EINVAL: H5BUCKET_MPI is another word, or
+ *          the MPI has another number of processes than the launcher; the message has the remedy */
 BKT_NODISCARD int bkt_processes_join(struct bkt_err *err);
 
 /** Whether there are several. */

@@ -24,7 +24,8 @@ struct part_file {
  * @param path     taken by copy
  * @param name     of the file that is downloaded, without secrets
  * @param version  known.  Without ETag and time, the file begins again
- * @return BKT_OK; BKT_EBUSY: another process has it; BKT_EIO */
+ * @return BKT_OK; BKT_EBUSY: another process has it; BKT_EUNSUP: the version has no possible size; BKT_EIO;
+ *     BKT_ENOMEM */
 BKT_NODISCARD int part_file_open(const char *path, const char *name, uint64_t block,
                                  const struct bkt_version *version, struct part_file *out,
                                  struct bkt_err *err);

@@ -43,7 +43,8 @@ struct bkt_value_tree {
 };
 
 /** @p t and @p file_type are borrowed for as long as the tree lives.  BKT_EINVAL: the types don't convert;
- *     the message names them.  bkt_value_tree_fini(), also after a failure. */
+ *     the message names them; BKT_EFORMAT: a stored type of 0 bytes.  bkt_value_tree_fini(), also after a
+ *     failure. */
 BKT_NODISCARD int bkt_value_tree_init(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type,
                                       hid_t mem_type, struct bkt_err *err);
 /** A tree of one leaf: HDF5 converts whole elements, of any type without pointers and references.
@@ -158,10 +159,11 @@ struct bkt_regref; /* reference_text.h */
 /** A selection in the form of a region reference: sets r->kind and the members after it, not r->dset.
  *  bkt_regref_fini(), also after a failure. */
 BKT_NODISCARD int bkt_convert_from_region(hid_t space, struct bkt_regref *r, struct bkt_err *err);
-/** The same for references to objects only. */
+/** H5R_ref_t -> the id of an object; "" for a null reference.  BKT_EUNSUP: it leads into another file;
+ * BKT_EINVAL: to no object of the domain. */
 BKT_NODISCARD int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id *out,
                                            struct bkt_err *err);
-/** Text -> a region reference of the old kind, for region_shadow.h; zeros for a null reference.  BKT_ENOENT:
- * its dataset was deleted. */
+/** Text -> a region reference of the old kind, for region_shadow.h; zeros for a null reference.  BKT_ENOENT,
+ * without a message: its dataset was deleted; BKT_EFORMAT: it has no region of this file; … */
 BKT_NODISCARD int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *text,
                                          unsigned char out[H5R_DSET_REG_REF_BUF_SIZE], struct bkt_err *err);

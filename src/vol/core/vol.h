@@ -102,7 +102,8 @@ static inline const char *bkt_vobj_place(const struct bkt_vobj *o)
     return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)";
 }
 /** ATTR (calls/attr.c): the attribute; valid until its object changes.  If this process has deleted the
- *  attribute since, its last state.  BKT_ENOENT: another writer has deleted it. */
+ * attribute since, its last state.  BKT_ENOENT: another writer has deleted it; BKT_EINVAL: @p o is not an
+ * attribute. */
 BKT_NODISCARD int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err);
 /** An attribute without a number in the order of creation: made by H5Acreate2() on an object that doesn't
  *  keep that order. */

@@ -61,7 +61,7 @@ int bkt_new_link_is_free(const struct bkt_new_link *s, const char *path, struct 
 
 /* ---- iterate.c: from HDF5's index of links to the model's arrays, and walks over whole subtrees ---- */
 
-/** The n-th link of a group; BKT_ERANGE past the end. */
+/** The n-th link of a group; BKT_ERANGE past the end; BKT_EINVAL: not a group. */
 BKT_NODISCARD int bkt_iterate_nth_link(const struct bkt_vobj *group, H5_index_t idx, H5_iter_order_t order,
                                        hsize_t n, const struct bkt_link **out, struct bkt_err *err);
 

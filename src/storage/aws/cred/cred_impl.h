@@ -96,7 +96,8 @@ struct bkt_cred_role {
     const struct bkt_creds *by;
 };
 /** Ask STS for the role's credentials; @p out belongs to the caller.  BKT_EACCES, BKT_ENET, with the answer
- *  in the message. */
+ * in the message; BKT_EINVAL: the endpoint is not a URL; otherwise as bkt_cred_read_file() and
+ * bkt_cred_http(). */
 int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, struct bkt_creds **out,
                     struct bkt_err *err);
 
@@ -143,7 +144,7 @@ int64_t               bkt_cred_now(void);
 extern _Atomic int64_t bkt_cred_clock_shift;
 
 /** Read a file of at most 1 MiB as text, which the caller wipes.  BKT_ENOENT; BKT_EACCES; BKT_EIO;
- *  BKT_ENOMEM. */
+ * BKT_EFORMAT: it is longer; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_cred_read_file(const char *path, struct bkt_buf *out, struct bkt_err *err);
 
 /** A small request: no redirects, verified TLS, an answer of at most 1 MiB. */
