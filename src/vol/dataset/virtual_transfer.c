@@ -323,6 +323,8 @@ static int selections(const struct bkt_view *v, hid_t mem, hid_t file, hid_t *me
     else
         *mem_out = H5Scopy(mem);
     BKT_NEED_H5(err, n >= 0 && *mem_out >= 0, "the selections of a transfer");
+    BKT_FAIL_IF(err, H5Sselect_valid(*file_out) <= 0 || H5Sselect_valid(*mem_out) <= 0, BKT_EINVAL,
+                "the selection reaches outside the dataspace's extent");
     BKT_FAIL_IF(err, H5Sget_select_npoints(*mem_out) != n, BKT_EINVAL,
                 "the selections in memory and in the file differ in their number of elements");
     return BKT_OK;

@@ -109,8 +109,29 @@ static void write_fixed(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* Selections that an offset moves out of the extent, of the file's dataspace and of memory's */
+static void read_outside(hid_t f, struct out *o)
+{
+    const hsize_t  dims[] = {3, 10}, start[] = {1, 0}, block[] = {2, 10};
+    const hssize_t by[] = {1, 0};
+    hid_t          d = H5Dopen2(f, "v", H5P_DEFAULT), in = H5Screate_simple(2, dims, NULL), out = H5Scopy(in);
+    H5Sselect_hyperslab(in, H5S_SELECT_SET, start, NULL, block, NULL);
+    H5Sselect_hyperslab(out, H5S_SELECT_SET, start, NULL, block, NULL);
+    H5Soffset_simple(out, by);
+    for (int side = 0; side < 2; side++) {
+        memset(values, -1, sizeof values);
+        say_result(o, side ? "file's selection outside" : "memory's selection outside",
+                   H5Dread(d, H5T_NATIVE_INT, side ? in : out, side ? out : in, H5P_DEFAULT, values));
+        say_bytes(o, "values", values, sizeof values);
+    }
+    H5Sclose(in);
+    H5Sclose(out);
+    H5Dclose(d);
+}
+
 static void read_fixed(hid_t f, struct out *o)
 {
+    read_outside(f, o);
     say_dataset(f, "v", H5P_DEFAULT, o);
     say_dataset(f, "missing", H5P_DEFAULT, o);
     hid_t d = H5Dopen2(f, "v", H5P_DEFAULT), p = H5Dget_create_plist(d);
