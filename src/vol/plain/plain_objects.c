@@ -73,11 +73,11 @@ static int file_get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_e
 {
     if (args->op_type == H5VL_FILE_GET_NAME)
         return get_name(o, &args->args.get_name, err);
-    if (args->op_type != H5VL_FILE_GET_CONT_INFO)
-        return BKT_PASS_NATIVE(err,
-                               H5VLfile_get(H5VLobject(o->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL),
-                               "asking about a plain HDF5 file");
-    *args->args.get_cont_info.info = (H5VL_file_cont_info_t){H5VL_CONTAINER_INFO_VERSION, 0, 8, 0};
+    BKT_PASS(BKT_PASS_NATIVE(err,
+                             H5VLfile_get(H5VLobject(o->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL),
+                             "asking about a plain HDF5 file"));
+    if (args->op_type == H5VL_FILE_GET_CONT_INFO) /* a token is as long as an address of this file */
+        args->args.get_cont_info.info->blob_id_size = 0;
     return BKT_OK;
 }
 
