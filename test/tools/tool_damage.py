@@ -165,7 +165,7 @@ def test_each_damage_is_found_and_named(b):
         others += 1
         for argv in (["ls", "-rv", "--showattrs", v.name], ["info", v.name], ["stat", v.name, "/"], ["catalog", "-o", b.tmp, v.name],
                      ["verify", "--deep", v.name], ["cp", v.name, v.name + ".copy"], ["get", "-f", v.name, b.tmp + "/x.h5"],
-                     ["diff", "-q", v.name, b.fx(source)]):
+                     ["diff", "-q", v.name, b.fx(source)], ["export", "--kerchunk", "-f", v.name, b.tmp + "/x.json"]):
             r = b.run(*argv)
             assert r.returncode in ((0, 1, 2) if argv[0] == "diff" else (0, 1)), (what, argv, r.returncode, r.stderr)
             assert r.returncode != 1 or argv[0] in ("verify", "diff") or r.stderr, (what, argv)

@@ -200,6 +200,9 @@ def virtual(b):
         check(f"/{name} is {'virtual' if virtual else 'linked'}", rc == 0 and linked == (not virtual), out + err)
     rc, _, err = b.run(b.o.tool, "verify", "--deep", b.domain("flat.h5"))
     check("verify --deep of it", rc == 0, err)
+    rc, _, err = b.run(b.o.tool, "export", "--kerchunk", b.domain("flat.h5"), os.path.join(b.files, "flat.json"))
+    check("a reference set lacks the large virtual one, and names it", rc == 1 and re.findall(r"(\w+): left out", err) == ["combed"],
+          (rc, err))
     os.rename(os.path.join(b.files, "step3.h5"), os.path.join(b.files, "away.h5"))
     rc, _, err = b.load("--link", "--flatten-vds", "virtual.h5", b.domain("holes.h5"))
     os.rename(os.path.join(b.files, "away.h5"), os.path.join(b.files, "step3.h5"))

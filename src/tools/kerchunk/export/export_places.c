@@ -260,7 +260,7 @@ static const char *odd_dataset(const struct bkt_dset *ds)
     const struct bkt_layout *l = &ds->layout;
     bool edges = false; /* chunks that the extent cuts */
     for (unsigned d = 0; d < l->rank && ds->space.rank; d++)
-        edges |= ds->space.dims[d] % l->dims[d] != 0;
+        edges |= l->dims[d] && ds->space.dims[d] % l->dims[d] != 0; /* a virtual dataset's may be 0 */
     return ds->bad                     ? "its data can't be read"
            : ds->trim                  ? "an unfinished shrink; open the domain for writing once"
            : ds->init != BKT_INIT_NONE ? "its chunks are made when it is first read"
