@@ -16,7 +16,7 @@ int h5_fail(struct bkt_err *err, const char *what);
 /** The same for stored data that can't be read: gives BKT_EFORMAT. */
 int h5_unreadable(struct bkt_err *err, const char *what);
 
-/** H5Fopen() for reading with a given access list, quiet.  BKT_ENOENT, BKT_EHDF5. */
+/** H5Fopen() for reading with a given access list, quiet; *out is negative on failure.  BKT_EHDF5. */
 BKT_NODISCARD int h5_open_native(const char *name, hid_t fapl, hid_t *out, struct bkt_err *err);
 
 /** A file access list of HDF5's native connector; negative: HDF5 refuses. */
