@@ -14,7 +14,7 @@ ORDER = """
 base base/text base/os
 storage storage/aws storage/http storage/web storage/aws/cred storage/file storage/s3 storage/store_open.c
 schema/model schema/h5enc schema/jansson schema/json schema/name schema/snapshot schema/domain schema/edit
-chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/write chunk/list chunk/ahead
+chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/ahead chunk/write chunk/list
 vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/connector_info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/dataset/plain vol/copy vol
 loader mpi
 samples/h5bucket_samples.h samples/names samples

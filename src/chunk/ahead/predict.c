@@ -17,7 +17,6 @@
 #include "chunk/dataset/dataset.h"
 #include "chunk/read/read.h"
 #include "chunk/read/segments.h"
-#include "chunk/write/write_cache.h"
 #include "storage/stats.h"
 
 /* Steps that are fetched ahead of the program.  Both are limited because steps ahead compete with the step
@@ -459,14 +458,4 @@ int bkt_read_datasets(struct bkt_read *reads, size_t n, struct bkt_err *err)
     if (rc == BKT_OK)
         ahead_after(reads, n);
     return rc;
-}
-
-/* Decoded chunks, and written chunks that are stored. */
-void bkt_chunk_cache_drop(struct bkt_domain *dom)
-{
-    struct bkt_cache *c = bkt_domain_attached(dom);
-    bkt_ahead_stop(dom); /* read-ahead would bring dropped entries back */
-    bkt_write_cache_drop_clean(dom);
-    if (c)
-        bkt_cache_clear(c);
 }

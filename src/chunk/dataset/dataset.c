@@ -435,7 +435,8 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     if (!io)
         return;
     end_ahead(io);
-    bkt_reference_table_first_free(io);
+    if (io->first)
+        io->first_free(io);
     bkt_dsetio_close(io->table);
     free(io->found);
     free(io->path);

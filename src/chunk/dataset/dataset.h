@@ -72,6 +72,7 @@ struct bkt_dsetio {
     struct bkt_map            *files;       /* uri -> struct bkt_chunk_file */
     struct bkt_dsetio         *table;
     struct bkt_reference_table_first *first; /* the table's first chunk, under way; NULL: not requested */
+    void (*first_free)(struct bkt_dsetio *io); /* if `first` is set: waits for the request, and forgets it */
     bool                       shared;      /* bkt_dsetio_share(): doesn't keep the domain open */
     struct bkt_file_chunk *found;           /* TABLE: the chunks in place of a table, by index; NULL: no
                                                 chunk */
@@ -134,16 +135,7 @@ typedef int bkt_chunk_key_fn(const uint64_t *coord, uint64_t size, void *arg);
 BKT_NODISCARD int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *each, void *arg,
                                       struct bkt_err *err);
 
-/** Request a HEAD for each chunk of @p grid (chunks per dimension) that @p wanted accepts (NULL:
- * all), and call @p each for those that exist, in grid order. */
-BKT_NODISCARD int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
-                                  bool (*wanted)(const uint64_t *coord, void *arg), bkt_chunk_key_fn *each,
-                                  void *arg, struct bkt_err *err);
-
 void bkt_chunk_file_free(void *file); /* as a struct bkt_chunk_file */
-/* ---- chunk/read/reference_table.c: of a dataset that is found by a chunk table ---- */
-/** Wait for the request and forget it. */
-void bkt_reference_table_first_free(struct bkt_dsetio *io);
 
 /** Whether the stored bytes are the elements. */
 bool bkt_chunk_object_is_plain(const struct bkt_dsetio *io);

@@ -3,13 +3,10 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "chunk/dataset/dataset.h"
+#include "chunk/dataset/chunk_list.h"
 #include "chunk/read/references.h"
 #include "chunk/write/write.h"
 #include "chunk/write/write_cache.h"
-
-/* Objects: HEADs under way at once; bounds their memory, as in schema/domain/chunk_usage.c. */
-#define MAX_HEADS 4096u
 
 static int table_walk(struct bkt_dsetio *io, uint64_t *grid, bkt_chunk_fn *each, void *arg,
                       struct bkt_err *err);
@@ -49,81 +46,11 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_r
     return bkt_references_find(&q, 1, err);
 }
 
-/* A list of chunks: struct one, one behind the other. */
-struct chunks {
-    unsigned rank;
-    struct bkt_buf v;
-};
-struct one {
-    struct bkt_chunk_info info;
-    uint64_t coord[];
-};
-
-static size_t size_of_one(const struct chunks *c)
+static int hand_on(const struct bkt_chunk_list *c, bkt_chunk_fn *each, void *arg)
 {
-    return sizeof(struct one) + c->rank * sizeof(uint64_t);
-}
-
-static size_t count(const struct chunks *c)
-{
-    return c->v.len / size_of_one(c);
-}
-
-static struct one *one_at(const struct chunks *c, size_t i)
-{
-    return (struct one *)(void *)(c->v.ptr + i * size_of_one(c));
-}
-
-/* As bkt_chunk_fn, with a struct chunks. */
-static int keep(const uint64_t *coord, const struct bkt_chunk_info *info, void *arg)
-{
-    struct chunks *c = arg;
-    BKT_PASS(bkt_buf_add(&c->v, info, sizeof *info));
-    return bkt_buf_add(&c->v, coord, c->rank * sizeof *coord);
-}
-
-static int hand_on(const struct chunks *c, bkt_chunk_fn *each, void *arg)
-{
-    for (size_t i = 0; i < count(c); i++)
-        if (one_at(c, i)->info.exists)
-            BKT_PASS(each(one_at(c, i)->coord, &one_at(c, i)->info, arg));
-    return BKT_OK;
-}
-
-/* Finds which of the chunk objects from number @p first on exist, at most MAX_HEADS of them, and their sizes.
- * If @p op is BKT_GET, the headers that they may begin with (chunk_object.c) are read, too. */
-static int look_at(const struct bkt_dsetio *io, enum bkt_op op, struct chunks *c, size_t first,
-                   struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    size_t n = bkt_min_u64(count(c) - first, MAX_HEADS);
-    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
-    for (size_t i = 0; i < n; i++) {
-        struct bkt_req *q = &reqs.v[i];
-        *q                = (struct bkt_req){.op = op};
-        if (op == BKT_GET)
-            q->len = BKT_CHUNK_OBJECT_LOOK, q->may_be_short = q->small = true;
-        BKT_PASS_MEM(
-            err, bkt_chunk_key(&io->obj->id, &io->ds->layout, one_at(c, first + i)->coord, &reqs.keys[i]));
-    }
-    bkt_reqs_perform(bkt_domain_store(io->dom), &reqs);
-    for (size_t i = 0; i < n; i++) {
-        const struct bkt_req *q = &reqs.v[i];
-        struct one *one = one_at(c, first + i);
-        struct bkt_chunk_info *info = &one->info;
-        if (q->rc < 0 && q->rc != BKT_ENOENT && q->rc != BKT_ERANGE)
-            BKT_TRY(err, bkt_err_copy(err, q->rc, q->err), "%s", bkt_chunk_label(io, one->coord).text);
-        info->exists = info->exists && q->rc != BKT_ENOENT;
-        if (q->size != UINT64_MAX)
-            info->size = q->size;
-        if (bkt_chunk_object_is_hsds(io, q->body.ptr, q->body.len, (size_t)info->size)) {
-            info->size = io->chunk_bytes;
-            info->filter_mask = bkt_chunk_object_no_filter(io);
-            continue;
-        }
-        info->size -=
-            bkt_min_u64(info->size, bkt_chunk_object_head(q->body.ptr, q->body.len, &info->filter_mask));
-    }
+    for (size_t i = 0; i < bkt_chunk_list_count(c); i++)
+        if (bkt_chunk_list_at(c, i)->info.exists)
+            BKT_PASS(each(bkt_chunk_list_at(c, i)->coord, &bkt_chunk_list_at(c, i)->info, arg));
     return BKT_OK;
 }
 
@@ -141,12 +68,12 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
             *out = (struct bkt_chunk_info){true, loc.off, loc.size, loc.mask, loc.file->uri};
         return BKT_OK;
     }
-    struct chunks one = {.rank = io->rank};
-    int rc = keep(coord, &(struct bkt_chunk_info){.exists = true, .offset = BKT_WHOLE}, &one);
+    struct bkt_chunk_list one = {.rank = io->rank};
+    int rc = bkt_chunk_list_add(coord, &(struct bkt_chunk_info){.exists = true, .offset = BKT_WHOLE}, &one);
     if (rc == BKT_OK)
-        rc = look_at(io, op_of(io), &one, 0, err);
-    if (rc == BKT_OK && one_at(&one, 0)->info.exists)
-        *out = one_at(&one, 0)->info;
+        rc = bkt_chunk_list_look(io, op_of(io), &one, 0, err);
+    if (rc == BKT_OK && bkt_chunk_list_at(&one, 0)->info.exists)
+        *out = bkt_chunk_list_at(&one, 0)->info;
     bkt_buf_fini(&one.v);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
@@ -208,7 +135,7 @@ static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn
 
 /* Native chunk objects found by LIST. */
 struct listing {
-    struct chunks c;
+    struct bkt_chunk_list c;
     const uint64_t *grid;
 };
 
@@ -218,12 +145,12 @@ static int on_listed(const uint64_t *coord, uint64_t size, void *arg)
     for (unsigned d = 0; d < l->c.rank; d++)
         if (coord[d] >= l->grid[d]) /* outside the extent */
             return BKT_OK;
-    return keep(coord, &(struct bkt_chunk_info){true, BKT_WHOLE, size, 0, NULL}, &l->c);
+    return bkt_chunk_list_add(coord, &(struct bkt_chunk_info){true, BKT_WHOLE, size, 0, NULL}, &l->c);
 }
 
 static int by_coord(const void *a, const void *b, void *rank)
 {
-    const struct one *x = a, *y = b;
+    const struct bkt_listed_chunk *x = a, *y = b;
     for (unsigned d = 0; d < *(const unsigned *)rank; d++)
         if (x->coord[d] != y->coord[d])
             return x->coord[d] < y->coord[d] ? -1 : 1;
@@ -231,45 +158,10 @@ static int by_coord(const void *a, const void *b, void *rank)
 }
 
 /* Put the chunks into grid order. */
-static void sort(struct chunks *c)
+static void sort(struct bkt_chunk_list *c)
 {
     if (c->v.len)
-        qsort_r(c->v.ptr, count(c), size_of_one(c), by_coord, &c->rank);
-}
-
-static bool step(const struct bkt_dsetio *io, const uint64_t *grid, uint64_t *coord)
-{
-    for (unsigned d = io->rank; d-- > 0; coord[d] = 0)
-        if (++coord[d] < grid[d])
-            return true;
-    return false;
-}
-
-int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
-                    bool (*wanted)(const uint64_t *coord, void *arg), bkt_chunk_key_fn *each, void *arg,
-                    struct bkt_err *err)
-{
-    struct chunks some = {.rank = io->rank};
-    uint64_t coord[BKT_MAX_RANK] = {0};
-    bool more = true; /* false: the grid is empty, or its end is reached */
-    int rc = BKT_OK;
-    for (unsigned d = 0; d < io->rank; d++)
-        more = more && grid[d] > 0;
-    while (rc == BKT_OK && more) {
-        bkt_buf_clear(&some.v);
-        for (; rc == BKT_OK && more && count(&some) < MAX_HEADS; more = step(io, grid, coord))
-            if (!wanted || wanted(coord, arg))
-                rc = keep(coord, &(struct bkt_chunk_info){.exists = true}, &some);
-        if (rc == BKT_OK)
-            rc = look_at(io, BKT_HEAD, &some, 0, err);
-        for (size_t i = 0; rc == BKT_OK && i < count(&some); i++)
-            if (one_at(&some, i)->info.exists)
-                rc = each(one_at(&some, i)->coord, one_at(&some, i)->info.size, arg);
-    }
-    bkt_buf_fini(&some.v);
-    if (rc == BKT_ENOMEM)
-        BKT_NOMEM(err);
-    return rc;
+        qsort_r(c->v.ptr, bkt_chunk_list_count(c), bkt_chunk_list_stride(c), by_coord, &c->rank);
 }
 
 /* Asks for each chunk: version 1 keys begin with a hash, and a plain web server has no lists. */
@@ -295,8 +187,9 @@ static int chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bool masks, b
         rc = head_chunks(io, &l, err);
     }
     sort(&l.c);
-    for (size_t i = 0; rc == BKT_OK && masks && op_of(io) == BKT_GET && i < count(&l.c); i += MAX_HEADS)
-        rc = look_at(io, BKT_GET, &l.c, i, err);
+    for (size_t i = 0; rc == BKT_OK && masks && op_of(io) == BKT_GET && i < bkt_chunk_list_count(&l.c);
+         i += BKT_HEADS_AT_ONCE)
+        rc = bkt_chunk_list_look(io, BKT_GET, &l.c, i, err);
     if (rc == BKT_OK)
         rc = hand_on(&l.c, each, arg);
     bkt_buf_fini(&l.c.v);
@@ -496,8 +389,8 @@ static int walk_all(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, v
 static int walk_sorted(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each, void *arg,
                        struct bkt_err *err)
 {
-    struct chunks c = {.rank = io->rank};
-    int rc = walk_all(io, w, keep, &c, err);
+    struct bkt_chunk_list c = {.rank = io->rank};
+    int rc = walk_all(io, w, bkt_chunk_list_add, &c, err);
     sort(&c);
     if (rc == BKT_OK)
         rc = hand_on(&c, each, arg);

@@ -42,6 +42,17 @@ static bool is_one_chunk(const struct bkt_dsetio *io)
     return rows && rows <= LOADED_ROWS;
 }
 
+static void first_free(struct bkt_dsetio *io)
+{
+    struct bkt_reference_table_first *f = io->first;
+    io->first = NULL;
+    if (f->generation != bkt_fork_generation())
+        return;
+    bkt_await_fini(&f->get);
+    bkt_buf_fini(&f->key);
+    free(f);
+}
+
 void bkt_reference_table_first_begin(struct bkt_dsetio *io)
 {
     struct bkt_store       *st = bkt_domain_store(io->dom);
@@ -61,6 +72,7 @@ void bkt_reference_table_first_begin(struct bkt_dsetio *io)
     f->generation = bkt_fork_generation();
     bkt_await_start(NULL, st, &f->get);
     io->first = f;
+    io->first_free = first_free;
 }
 
 static bool is_of(const struct bkt_dsetio *table, const struct bkt_reference_table_first *f)
@@ -101,18 +113,7 @@ static void reference_table_first_keep(struct bkt_dsetio *io)
         bkt_await(&io->first->get);
         keep(io->table, &io->first->get.req);
     }
-    bkt_reference_table_first_free(io);
-}
-
-void bkt_reference_table_first_free(struct bkt_dsetio *io)
-{
-    struct bkt_reference_table_first *f = io->first;
-    io->first                 = NULL;
-    if (!f || f->generation != bkt_fork_generation())
-        return;
-    bkt_await_fini(&f->get);
-    bkt_buf_fini(&f->key);
-    free(f);
+    first_free(io);
 }
 
 /* ---- rows ---- */

@@ -13,12 +13,13 @@
  * before the dataset grows. */
 #include <string.h>
 
-#include "base/os/thread.h"
-#include "chunk/write/write_cache.h"
-#include "schema/edit/edit.h"
 #include "base/map.h"
 #include "base/num.h"
+#include "base/os/thread.h"
+#include "chunk/dataset/chunk_list.h"
 #include "chunk/write/plan.h"
+#include "chunk/write/write_cache.h"
+#include "schema/edit/edit.h"
 
 /* Deletions under way at once; bounds their memory. */
 #define BATCH 4096

@@ -493,3 +493,13 @@ void bkt_wchunk_check_whole(struct bkt_wchunk *c)
         c->n_dirty = 0;
     }
 }
+
+/* Decoded chunks, and written chunks that are stored. */
+void bkt_chunk_cache_drop(struct bkt_domain *dom)
+{
+    struct bkt_cache *c = bkt_domain_attached(dom);
+    bkt_ahead_stop(dom); /* read-ahead would bring dropped entries back */
+    bkt_write_cache_drop_clean(dom);
+    if (c)
+        bkt_cache_clear(c);
+}

@@ -11,31 +11,6 @@
 #include "base/num.h"
 #include "schema/json/schema_json.h"
 
-/* ---- JSON ---- */
-
-int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err)
-{
-    const json_t *list = bkt_json_get(j, "h5trim");
-    uint64_t      dims[BKT_MAX_RANK];
-    unsigned      n = 0;
-    d->written      = json_is_true(bkt_json_get(j, "h5written"));
-    if (!list)
-        return BKT_OK;
-    BKT_PASS(bkt_json_u64_list(list, "h5trim", INT64_MAX, BKT_MAX_RANK, dims, &n, err));
-    BKT_FAIL_IF(err, n != d->space.rank, BKT_EFORMAT, "h5trim has %u entries for %u dims", n, d->space.rank);
-    if (n && !(d->trim = malloc(n * sizeof *dims)))
-        BKT_NOMEM(err);
-    if (n)
-        memcpy(d->trim, dims, n * sizeof *dims);
-    return BKT_OK;
-}
-
-int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j)
-{
-    (void)json_object_del(j, "h5trim");
-    return trim ? bkt_json_set_dims(j, "h5trim", trim, rank) : BKT_OK;
-}
-
 /* ---- in memory ---- */
 
 static bool is_within(const uint64_t *a, const uint64_t *b, unsigned n)

@@ -9,49 +9,9 @@
 #define INLINE_V1 (1u << 20) /* version 1 has no place for a separate object */
 #define TRIES 100
 
-/* Whether HDF5 accepts a user block of that size: 0, or a power of two from 512 on. */
-static bool fits(uint64_t size)
-{
-    return size == 0 || (size >= 512 && (size & (size - 1)) == 0);
-}
-
 int bkt_userblock_key(const struct bkt_id *root, struct bkt_buf *out)
 {
     return bkt_buf_addf(out, "db/%.17s/.h5bucket-userblock", root->text + 2);
-}
-
-/* ---- the document's key ---- */
-
-static bool parse(const json_t *j, struct bkt_userblock *u)
-{
-    const json_t *bytes = bkt_json_get(j, "bytes");
-    if (!json_is_object(j) || bkt_json_u64(bkt_json_get(j, "size"), "", INT64_MAX, &u->size, NULL) < 0 ||
-        u->size == 0 || !fits(u->size))
-        return false;
-    u->apart = json_is_true(bkt_json_get(j, "apart"));
-    if (!bytes)
-        return true;
-    return json_is_string(bytes) &&
-           bkt_base64_decode(json_string_value(bytes), json_string_length(bytes), &u->bytes) == BKT_OK &&
-           u->bytes.len <= u->size;
-}
-
-void bkt_userblock_parse(const json_t *j, struct bkt_userblock *u)
-{
-    if (!j || parse(j, u))
-        return;
-    bkt_buf_fini(&u->bytes);
-    *u = (struct bkt_userblock){.bad = true};
-}
-
-int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc)
-{
-    json_t *j = json_object();
-    BKT_PASS(bkt_json_set(doc, "h5userblock", j));
-    BKT_PASS(bkt_json_set(j, "size", bkt_json_new_u64(u->size)));
-    if (u->apart)
-        return bkt_json_set(j, "apart", json_true());
-    return u->bytes.len ? bkt_json_set(j, "bytes", bkt_json_new_base64(&u->bytes)) : BKT_OK;
 }
 
 /* ---- reading ---- */
@@ -149,7 +109,7 @@ int bkt_userblock_store(struct bkt_domain *d, uint64_t size, const void *bytes, 
 {
     bool                 v2 = bkt_id_is_v2(&d->doc.root);
     struct bkt_userblock u  = {.size = size};
-    BKT_FAIL_IF(err, !fits(size) || n > size, BKT_EINVAL,
+    BKT_FAIL_IF(err, !bkt_userblock_fits(size) || n > size, BKT_EINVAL,
                 "a user block must have 512, 1024, 2048, ... bytes, not %llu", (unsigned long long)size);
     n       = bkt_userblock_used(bytes, n);
     u.apart = n > (v2 ? INLINE : INLINE_V1);

@@ -112,6 +112,47 @@ int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j)
     return BKT_OK;
 }
 
+/* ---- the user block ---- */
+
+bool bkt_userblock_fits(uint64_t size)
+{
+    return size == 0 || (size >= 512 && (size & (size - 1)) == 0);
+}
+
+static bool parse_block(const json_t *j, struct bkt_userblock *u)
+{
+    const json_t *bytes = bkt_json_get(j, "bytes");
+    if (!json_is_object(j) || bkt_json_u64(bkt_json_get(j, "size"), "", INT64_MAX, &u->size, NULL) < 0 ||
+        u->size == 0 || !bkt_userblock_fits(u->size))
+        return false;
+    u->apart = json_is_true(bkt_json_get(j, "apart"));
+    if (!bytes)
+        return true;
+    return json_is_string(bytes) &&
+           bkt_base64_decode(json_string_value(bytes), json_string_length(bytes), &u->bytes) == BKT_OK &&
+           u->bytes.len <= u->size;
+}
+
+void bkt_userblock_parse(const json_t *j, struct bkt_userblock *u)
+{
+    if (!j || parse_block(j, u))
+        return;
+    bkt_buf_fini(&u->bytes);
+    *u = (struct bkt_userblock){.bad = true};
+}
+
+int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc)
+{
+    json_t *j = json_object();
+    BKT_PASS(bkt_json_set(doc, "h5userblock", j));
+    BKT_PASS(bkt_json_set(j, "size", bkt_json_new_u64(u->size)));
+    if (u->apart)
+        return bkt_json_set(j, "apart", json_true());
+    return u->bytes.len ? bkt_json_set(j, "bytes", bkt_json_new_base64(&u->bytes)) : BKT_OK;
+}
+
+/* ---- the document ---- */
+
 static int fill_doc(const json_t *j, struct bkt_domain_doc *d, struct bkt_err *err)
 {
     const json_t *root = bkt_json_get(j, "root"), *owner = bkt_json_get(j, "owner");

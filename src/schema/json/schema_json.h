@@ -75,7 +75,7 @@ BKT_NODISCARD int bkt_layout_parse(const json_t *top, const json_t *cpl, struct 
 bool bkt_coord_parse(const char *key, unsigned rank, uint64_t *out);
 /** Fill value, filters, initializer, times: the keys of creationProperties. */
 BKT_NODISCARD int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct bkt_err *err);
-/** Keys h5trim and h5written of a dataset whose space is known (extent.c). */
+/** Keys h5trim and h5written of a dataset whose space is known. */
 BKT_NODISCARD int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err);
 BKT_NODISCARD int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j); /* NULL: the key goes */
 
@@ -126,6 +126,8 @@ BKT_NODISCARD int bkt_layout_emit(const struct bkt_dset *d, json_t **top, json_t
 BKT_NODISCARD int bkt_dcpl_emit(const struct bkt_dset *d, json_t *cpl, struct bkt_err *err);
 /** Put the hint about a snapshot into the document @p j. */
 BKT_NODISCARD int bkt_snapshot_hint_emit(const struct bkt_snapshot_hint *h, json_t *j);
+/** Whether HDF5 accepts a user block of that size: 0, or a power of two from 512 on. */
+bool bkt_userblock_fits(uint64_t size);
 /** Parse key h5userblock of .domain.json (NULL: missing) into the zeroed @p u.  A bad entry is not an error:
  * u->bad. */
 void              bkt_userblock_parse(const json_t *j, struct bkt_userblock *u);

@@ -11,8 +11,10 @@
 
 /* ---- which attribute ---- */
 
-/* Searched by name each time: an object's attributes move in memory when one of them changes. */
-int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
+/* The attribute of a handle; valid until its object changes.  If this process has deleted the attribute
+ * since, its last state.  Searched by name each time: an object's attributes move in memory when one of them
+ * changes. BKT_ENOENT: another writer has deleted it; BKT_EINVAL: @p o is not an attribute. */
+static int attr_of(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, !o->attr_name, BKT_EINVAL, "not an attribute");
     *out = o->attr_gone;
@@ -95,7 +97,7 @@ static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl,
     uint64_t n = 0;
     BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
 
-    BKT_PASS(bkt_vobj_attr(o, &a, err));
+    BKT_PASS(attr_of(o, &a, err));
     BKT_PASS(bkt_space_count(&a->space, &n, err));
     if (n == 0)
         return BKT_OK;
@@ -104,7 +106,7 @@ static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl,
         memset(buf, 0, (size_t)n * H5Tget_size(mem_type));
         return BKT_OK;
     }
-    BKT_PASS(bkt_convert_file_type(o, &file_type, err));
+    BKT_PASS(bkt_convert_file_type(o, a->type, &file_type, err));
     if (!a->has_value)
         return read_nothing(o, a, (size_t)n, file_type, mem_type, buf, dxpl, err);
     return bkt_convert_values(o, a->type, file_type, &(struct bkt_slice){a->value.ptr, a->value.len},
@@ -145,7 +147,7 @@ static int attr_get(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
 {
     H5VL_attr_get_name_args_t *q = &args->args.get_name;
     const struct bkt_attr *a;
-    BKT_PASS(bkt_vobj_attr(o, &a, err));
+    BKT_PASS(attr_of(o, &a, err));
     switch (args->op_type) {
         case H5VL_ATTR_GET_ACPL:
             return get_acpl(a, &args->args.get_acpl.acpl_id, err);
@@ -161,7 +163,7 @@ static int attr_get(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
         case H5VL_ATTR_GET_STORAGE_SIZE:
             return bkt_attr_data_size(a, args->args.get_storage_size.data_size, err);
         case H5VL_ATTR_GET_TYPE:
-            return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
+            return bkt_convert_shown_type(o, a->type, &args->args.get_type.type_id, err);
         default:
             BKT_UNKNOWN_OP(err, "attribute get operation", args->op_type);
     }
@@ -231,7 +233,7 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     uint64_t               n = 0;
     BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
     BKT_PASS(bkt_file_begin_change(o->file, BKT_ACL_UPDATE, "writing an attribute", err));
-    BKT_PASS(bkt_vobj_attr(o, &a, err));
+    BKT_PASS(attr_of(o, &a, err));
     BKT_FAIL_IF(err, o->attr_gone, BKT_ENOENT,
                 "attribute '%s' of %s has been deleted: it can be read, but not be written", a->name,
                 bkt_vobj_place(o));
@@ -239,11 +241,11 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     if (n == 0)
         return BKT_OK;
     BKT_FAIL_IF(err, !buf, BKT_EINVAL, "no buffer given");
-    BKT_PASS(bkt_convert_file_type(o, &file_type, err));
+    BKT_PASS(bkt_convert_file_type(o, a->type, &file_type, err));
     BKT_PASS(bkt_convert_store(o, a->type, file_type, mem_type, buf, (size_t)n,
                                a->has_value && !a->bad ? &a->value : NULL, dxpl, &value, err));
-    BKT_PASS(bkt_vobj_attr(o, &a,
-                           err)); /* references were followed: the attribute may have been read again since */
+    BKT_PASS(
+        attr_of(o, &a, err)); /* references were followed: the attribute may have been read again since */
     return bkt_edit_attr_value(o->file->dom, &o->obj->id, o->attr_name, &value, err);
 }
 

@@ -8,14 +8,17 @@
  *  Compounds are packed in stored order; object references are H5T_STD_REF_OBJ; strings keep pad and set. */
 BKT_NODISCARD int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err);
 
-/** The datatype of a dataset, attribute or committed type; the caller's (H5Idec_ref), for the time of a
- *  call.  Between calls a program must not find it by H5Fget_obj_ids(), since the program could close it. */
-BKT_NODISCARD int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);
+/** The datatype of a dataset or attribute; the caller's (H5Idec_ref), for the time of a call.  Between calls
+ * a program must not find it by H5Fget_obj_ids(), since the program could close it.
+ *  @param t  its stored type */
+BKT_NODISCARD int bkt_convert_file_type(struct bkt_vobj *o, const struct bkt_type *t, hid_t *out,
+                                        struct bkt_err *err);
 /** Keep a copy of @p type as the datatype of @p o, for bkt_convert_file_type().  A type with references is
  *  not kept. */
 BKT_NODISCARD int bkt_convert_keep_type(struct bkt_vobj *o, hid_t type, struct bkt_err *err);
 /** The result of H5Dget_type and H5Aget_type: a new id; the named datatype if the type is a committed one. */
-BKT_NODISCARD int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_shown_type(struct bkt_vobj *o, const struct bkt_type *t, hid_t *out,
+                                         struct bkt_err *err);
 
 /** HDF5's dataspace; @p out: a new id. */
 BKT_NODISCARD int bkt_convert_space(const struct bkt_space *s, hid_t *out, struct bkt_err *err);

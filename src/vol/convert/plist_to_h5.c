@@ -484,6 +484,6 @@ int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o
 int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
-    BKT_PASS(bkt_convert_file_type(dset, &file_type, err));
+    BKT_PASS(bkt_convert_file_type(dset, dset->obj->dset.type, &file_type, err));
     return bkt_convert_object_dcpl(dset, dset->obj, file_type, out, err);
 }

@@ -82,6 +82,14 @@ static void drop(void *arg)
     free(s);
 }
 
+static void forget_all(void)
+{
+    bkt_map_free(shadows, drop);
+    bkt_map_free(texts, free);
+    bkt_map_free(handles, free);
+    shadows = texts = handles = NULL;
+}
+
 bool bkt_region_shadow_token(const struct bkt_object *dset, H5O_token_t *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
@@ -89,6 +97,7 @@ bool bkt_region_shadow_token(const struct bkt_object *dset, H5O_token_t *out)
     if (!file || dset->kind != BKT_DATASET || key_of(dset, &key) < 0 ||
         (!shadows && !(shadows = bkt_map_new())))
         return false;
+    bkt_native_header_at_close(forget_all);
     struct shadow *s = bkt_map_get(shadows, key.ptr, key.len);
     if (!s) {
         s = calloc(1, sizeof *s);
@@ -106,14 +115,6 @@ bool bkt_region_shadow_token(const struct bkt_object *dset, H5O_token_t *out)
     return true;
 }
 
-void bkt_region_shadow_forget_all(void)
-{
-    bkt_map_free(shadows, drop);
-    bkt_map_free(texts, free);
-    bkt_map_free(handles, free);
-    shadows = texts = handles = NULL;
-}
-
 /* ---- handles ---- */
 
 static bool is_null(const unsigned char *handle)
@@ -124,6 +125,7 @@ static bool is_null(const unsigned char *handle)
 
 static int remember(const unsigned char *handle, const unsigned char *text, size_t n, struct bkt_err *err)
 {
+    bkt_native_header_at_close(forget_all);
     if ((!texts && !(texts = bkt_map_new())) || (!handles && !(handles = bkt_map_new())))
         BKT_NOMEM(err);
     char          *t   = strndup((const char *)text, n);

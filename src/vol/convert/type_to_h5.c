@@ -400,22 +400,6 @@ int bkt_convert_type(const struct bkt_type *t, hid_t *out, struct bkt_err *err)
     return makers[t->cls](t, out, err);
 }
 
-static int stored_type(const struct bkt_vobj *o, const struct bkt_type **out, struct bkt_err *err)
-{
-    const struct bkt_attr *a;
-    if (o->attr_name) {
-        BKT_PASS(bkt_vobj_attr(o, &a, err));
-        *out = a->type;
-        return BKT_OK;
-    }
-    *out = !o->obj                        ? NULL
-           : o->obj->kind == BKT_DATASET  ? o->obj->dset.type
-           : o->obj->kind == BKT_DATATYPE ? o->obj->type
-                                          : NULL;
-    BKT_FAIL_IF(err, !*out, BKT_EINVAL, "an object without a datatype");
-    return BKT_OK;
-}
-
 static int keep_encoded(struct bkt_buf *b, hid_t type, struct bkt_err *err)
 {
     size_t n = 0;
@@ -440,15 +424,14 @@ int bkt_convert_keep_type(struct bkt_vobj *o, hid_t type, struct bkt_err *err)
 }
 
 /* HDF5 decodes only bytes that HDF5 itself has encoded in this process. */
-int bkt_convert_file_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+int bkt_convert_file_type(struct bkt_vobj *o, const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
-    const struct bkt_type *t;
     BKT_CLEANUP(bkt_hid_closep) hid_t made = H5I_INVALID_HID;
     if (o->file_type >= 0)
         return BKT_PASS_H5(err, *out = bkt_hid_hold(o->file_type), "H5Iinc_ref");
     if (o->encoded_type.len)
         return BKT_PASS_H5(err, *out = H5Tdecode(o->encoded_type.ptr), "decoding a datatype");
-    BKT_PASS(stored_type(o, &t, err));
+    BKT_FAIL_IF(err, !t, BKT_EINVAL, "an object without a datatype");
     BKT_PASS(bkt_convert_type(t, &made, err));
     BKT_PASS(bkt_convert_keep_type(o, made, err));
     return bkt_hid_give(&made, out);
@@ -465,14 +448,12 @@ static bool is_same_type(const struct bkt_object *named, hid_t file_type)
 
 /* A committed type is shown as the named object, so that H5Tcommitted() is true and tools find its path.
  * If it was deleted or changed, its users stay readable. */
-int bkt_convert_shown_type(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
+int bkt_convert_shown_type(struct bkt_vobj *o, const struct bkt_type *t, hid_t *out, struct bkt_err *err)
 {
-    const struct bkt_type   *t;
     const struct bkt_object *named = NULL;
     BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
 
-    BKT_PASS(stored_type(o, &t, err));
-    BKT_PASS(bkt_convert_file_type(o, &file_type, err));
+    BKT_PASS(bkt_convert_file_type(o, t, &file_type, err));
     if (t->committed.text[0]) {
         struct bkt_err why = {0};
         if (bkt_domain_get(o->file->dom, &t->committed, &named, &why) < 0)

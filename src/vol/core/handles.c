@@ -48,7 +48,8 @@ static void forget(const struct bkt_file *f)
 
 static void file_free(struct bkt_file *f)
 {
-    bkt_file_drop_links(f);
+    if (f->drop_links)
+        f->drop_links(f);
     forget(f);
     bkt_native_header_release();
     bkt_vobj_drop_id(f->fapl);

@@ -30,7 +30,8 @@ static struct {
     void *type; /* stays open: code that checks whether a datatype is committed follows a pointer of it */
     const H5VL_class_t *cls; /* HDF5's own */
     unsigned            users;
-} held; /* HDF5's global lock guards it */
+} held; /* HDF5's global lock guards it, and at_close */
+static void (*at_close)(void);
 
 static void *make_file(void)
 {
@@ -118,11 +119,17 @@ void bkt_native_header_acquire(bool wanted)
     close_file();
 }
 
+void bkt_native_header_at_close(void (*fn)(void))
+{
+    at_close = fn;
+}
+
 void bkt_native_header_release(void)
 {
     if (!held.users || --held.users > 0)
         return;
-    bkt_region_shadow_forget_all();
+    if (at_close)
+        at_close();
     close_file();
 }
 

@@ -39,5 +39,5 @@ void bkt_native_header_copy(unsigned char out[BKT_NATIVE_HEADER_BYTES], H5I_type
 
 /** The class to show as the terminal connector's, for objects that have a native header; NULL: ours. */
 const H5VL_class_t *bkt_native_header_class(void);
-/** Forget all shadows of datasets: they vanished with their file (convert/region_shadow.c). */
-void bkt_region_shadow_forget_all(void);
+/** Call @p fn when the file in memory is about to close: the shadows of datasets vanish with it. */
+void bkt_native_header_at_close(void (*fn)(void));

@@ -34,6 +34,8 @@ struct bkt_file {
     struct bkt_vobj   *handle;  /* the object behind the file's id; NULL once it is closed */
     struct bkt_mount  *mounts;  /* linked_files.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
+    void (*drop_links)(
+        struct bkt_file *f);    /* releases `mounts` and `exts`; set with the first one, else NULL */
     struct bkt_vobj   *objects; /* open objects, for H5Fget_obj_ids */
     struct bkt_file   *next;    /* bkt_file_next() */
 };
@@ -101,10 +103,6 @@ static inline const char *bkt_vobj_place(const struct bkt_vobj *o)
 {
     return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)";
 }
-/** ATTR (calls/attr.c): the attribute; valid until its object changes.  If this process has deleted the
- * attribute since, its last state.  BKT_ENOENT: another writer has deleted it; BKT_EINVAL: @p o is not an
- * attribute. */
-BKT_NODISCARD int bkt_vobj_attr(const struct bkt_vobj *o, const struct bkt_attr **out, struct bkt_err *err);
 /** An attribute without a number in the order of creation: made by H5Acreate2() on an object that doesn't
  *  keep that order. */
 void             bkt_vobj_no_number(struct bkt_vobj *attr);
@@ -138,8 +136,6 @@ BKT_NODISCARD int bkt_file_new(struct bkt_domain *dom, const char *name, unsigne
                                struct bkt_file **out, struct bkt_err *err);
 /** Give a reference back; the last one closes the file and all that it keeps open. */
 void bkt_file_release(struct bkt_file *f);
-/** Release mounts and external files (open/linked_files.c). */
-void bkt_file_drop_links(struct bkt_file *f);
 
 /** The open file after @p f; NULL begins and ends. */
 struct bkt_file *bkt_file_next(const struct bkt_file *f);

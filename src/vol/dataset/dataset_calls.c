@@ -376,7 +376,7 @@ static int storage_size(struct bkt_vobj *o, hsize_t *out, struct bkt_err *err)
 static int get_dcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
-    BKT_PASS(bkt_convert_file_type(o, &type, err));
+    BKT_PASS(bkt_convert_file_type(o, o->obj->dset.type, &type, err));
     BKT_PASS(bkt_convert_dcpl(o, out, err));
     bkt_filters_mark(*out, type);
     return BKT_OK;
@@ -398,7 +398,7 @@ static int get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err
         case H5VL_DATASET_GET_STORAGE_SIZE:
             return storage_size(o, args->args.get_storage_size.storage_size, err);
         case H5VL_DATASET_GET_TYPE:
-            return bkt_convert_shown_type(o, &args->args.get_type.type_id, err);
+            return bkt_convert_shown_type(o, o->obj->dset.type, &args->args.get_type.type_id, err);
         default:
             BKT_UNKNOWN_OP(err, "dataset get operation", args->op_type);
     }

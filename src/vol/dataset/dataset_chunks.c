@@ -348,7 +348,7 @@ static int check_direct(const struct bkt_vobj *o, struct bkt_err *err)
 static int check_elements(struct bkt_vobj *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
-    BKT_PASS(bkt_convert_file_type(o, &type, err));
+    BKT_PASS(bkt_convert_file_type(o, o->obj->dset.type, &type, err));
     BKT_FAIL_IF(err, o->obj->dset.type->is_var || H5Tget_size(type) != o->obj->dset.type->size, BKT_EUNSUP,
                 "chunks of dataset %s can't be moved as they are: its stored elements "
                 "differ from HDF5's; read and write elements",

@@ -62,7 +62,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     if (j->sel.file.n_elems == 0 &&
         t->is_var) /* HDF5 checks the content of sequences when it converts them */
         return BKT_OK;
-    BKT_PASS(bkt_convert_file_type(j->o, &file_type, err));
+    BKT_PASS(bkt_convert_file_type(j->o, t, &file_type, err));
     BKT_PASS(j->o->whole_values ? bkt_value_tree_init_whole(&j->conv, t, file_type, j->mem_type, err)
                                 : bkt_value_tree_init(&j->conv, t, file_type, j->mem_type, err));
     if (j->sel.file.n_elems == 0) /* even then the types have to fit */

@@ -72,7 +72,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var) /* HDF5 checks the content of sequences
                                                                      when it converts them */
         return BKT_OK;
-    BKT_PASS(bkt_convert_file_type(j->o, &j->file_type, err));
+    BKT_PASS(bkt_convert_file_type(j->o, j->o->obj->dset.type, &j->file_type, err));
     j->mem_size = H5Tget_size(j->mem_type);
     BKT_NEED_H5(err, j->mem_size, "asking for a type's size");
     BKT_PASS(bkt_value_tree_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));

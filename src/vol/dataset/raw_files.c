@@ -197,7 +197,7 @@ static int twin(struct bkt_vobj *o, const struct raws *r, hid_t *file, hid_t *ds
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = twin_list(r);
     BKT_CLEANUP(bkt_hid_closep) hid_t type  = H5I_INVALID_HID;
     BKT_NEED_H5(err, dcpl >= 0, "naming external files");
-    BKT_PASS(bkt_convert_file_type(o, &type, err));
+    BKT_PASS(bkt_convert_file_type(o, o->obj->dset.type, &type, err));
     BKT_PASS(bkt_convert_space(&o->obj->dset.space, &space, err));
     *file = bkt_native_in_memory(4096);
     BKT_NEED_H5(err, *file >= 0, "making a file in memory");
@@ -397,7 +397,7 @@ static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool again, str
     static double version; /* identifies the cached data of joined pieces */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     BKT_CLEANUP(bkt_hid_closep) hid_t        type = H5I_INVALID_HID;
-    BKT_PASS(bkt_convert_file_type(o, &type, err));
+    BKT_PASS(bkt_convert_file_type(o, o->obj->dset.type, &type, err));
     BKT_FAIL_IF(err, o->obj->dset.type->size != H5Tget_size(type), BKT_EUNSUP,
                 "remote external files can't be read for a type with gaps");
     if (o->whole_values) {
@@ -525,7 +525,7 @@ int bkt_external_read_plain(struct bkt_vobj *plain, hid_t dset, const struct bkt
 int bkt_external_size(struct bkt_vobj *o, uint64_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
-    BKT_PASS(bkt_convert_file_type(o, &type, err));
+    BKT_PASS(bkt_convert_file_type(o, o->obj->dset.type, &type, err));
     BKT_PASS(bkt_space_count(&o->obj->dset.space, out, err));
     BKT_FAIL_IF(err, !bkt_mul_u64(*out, H5Tget_size(type), out), BKT_EFORMAT,
                 "the dataset's size does not fit 64 bits");

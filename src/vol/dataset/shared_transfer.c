@@ -124,7 +124,8 @@ static bool is_converted(struct bkt_vobj *o, hid_t mem_type)
 {
     struct bkt_err ignored = {.n = 0};
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
-    return o->obj && bkt_convert_shown_type(o, &type, &ignored) == BKT_OK && H5Tequal(type, mem_type) == 0;
+    return o->obj && bkt_convert_shown_type(o, o->obj->dset.type, &type, &ignored) == BKT_OK &&
+           H5Tequal(type, mem_type) == 0;
 }
 
 static uint32_t causes_here(const struct bkt_io *io)

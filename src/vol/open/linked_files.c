@@ -418,6 +418,7 @@ static int ext_add(struct bkt_file *f, const char *name, char *where, struct how
     e->flags  = how->flags;
     e->next   = f->exts;
     f->exts   = e;
+    f->drop_links = bkt_file_drop_links;
     how->fapl = H5I_INVALID_HID;
     return BKT_OK;
 }

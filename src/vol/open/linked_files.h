@@ -39,6 +39,9 @@ BKT_NODISCARD int bkt_file_source(struct bkt_file *f, const char *name, const ch
 /** The same for the file name in a reference. */
 BKT_NODISCARD int bkt_file_external(struct bkt_file *f, const char *name, struct bkt_file **domain,
                                     hid_t *native, struct bkt_err *err);
+/** Release mounts and external files of a file that is closed: its `drop_links`. */
+void bkt_file_drop_links(struct bkt_file *f);
+
 /* ---- mounted_files.c ---- */
 
 /** End all mounts of a file that is closed. */

@@ -94,6 +94,7 @@ int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *child, struct 
     child->refs++;
     m->next   = f->mounts;
     f->mounts = m;
+    f->drop_links = bkt_file_drop_links;
     hide(f, m, true);
     return BKT_OK;
 }

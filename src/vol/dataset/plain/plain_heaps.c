@@ -514,7 +514,7 @@ int bkt_heaps_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t 
     BKT_PASS(bkt_xfer_for(s->dset, io->dxpl, &list, err));
     struct target t = {s, io->mem_types[i], list, io->bufs[i], false};
     if (s->simple)
-        BKT_PASS(bkt_convert_file_type(&s->v, &type, err));
+        BKT_PASS(bkt_convert_file_type(&s->v, s->v.obj->dset.type, &type, err));
     t.simple = s->simple && H5Tequal(type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
     int rc = bkt_dsel_init(&sel, &s->v, io->mem_spaces[i], io->file_spaces[i], err);
     /* Only regular selections into one stretch of memory are cut.  Other selections
