@@ -62,7 +62,8 @@ def read(what, name, env, *words, **more):
 def settings():
     for text, words in (("conections=1", ["unknown setting 'conections' in the connector's info string; known settings: bucket, endpoint"]),
                         ("connections=many", ["connections in the connector's info string must be a number from 1 to 1024", "'many'"]),
-                        ("region", ["'region' in the connector's info string is not key=value"])):
+                        ("region", ["'region' in the connector's info string is not key=value"]),
+                        ("trace=nothing", ["unknown trace category 'nothing'"])):
         read(f"HDF5_VOL_CONNECTOR, {text}", "x.h5", {"HDF5_VOL_CONNECTOR": "bucket " + text}, *words)
     for env in (BY_PATH, BY_NAME):
         read("a category that isn't", "x.h5", {**env, "H5BUCKET_TRACE": "nothing"}, "unknown trace category 'nothing'")
