@@ -102,7 +102,8 @@ def test_ls_prints_branches_columns_and_files(b):
 def test_ls_reports_missing_files(b):
     r = b.run("sample", "ls", put_there(b, "missing"))
     assert r.returncode == 1 and "2 files can't be opened" in r.stderr and r.stdout.count("can't be opened") == 2, (r.stdout, r.stderr)
-    fails(b.run("sample", "ls", b.new()), "neither LMDB files nor files of samples")
+    for absent in b.new(), "absent/here":
+        fails(b.run("sample", "ls", absent), "neither LMDB files nor files of samples")
 
 
 @dir_only

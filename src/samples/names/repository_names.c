@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "samples/names/literal.h"
+#include "schema/name/uri.h"
 #include "vol/vfd/store_driver.h"
 
 #define FILE_MAX_BYTES ((uint64_t)4 << 30) /* of an LMDB file; it is in memory twice while it is opened */
@@ -39,13 +40,15 @@ static int open_file(const char *folder, const char *name, const struct bkt_sett
 /* A name with a scheme, without slashes at its end. */
 static int folder_of(const char *repository, const char *below, struct bkt_buf *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_freep) char *real = strstr(repository, "://") ? NULL : realpath(repository, NULL);
-    const char *name = real ? real : repository;
+    const bool path = !strstr(repository, "://");
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf absolute = {0};
+    BKT_CLEANUP(bkt_freep) char *real = path ? realpath(repository, NULL) : NULL;
+    const bool known = path && !real && bkt_name_absolute(repository, &absolute) == BKT_OK;
+    const char *name = real ? real : known ? bkt_buf_str(&absolute) : repository;
     size_t      n    = strlen(name);
     while (n > 1 && name[n - 1] == '/')
         n--;
-    BKT_PASS_MEM(err,
-                 bkt_buf_addf(out, "%s%.*s%s", strstr(name, "://") ? "" : "file://", (int)n, name, below));
+    BKT_PASS_MEM(err, bkt_buf_addf(out, "%s%.*s%s", path ? "file://" : "", (int)n, name, below));
     return BKT_OK;
 }
 
