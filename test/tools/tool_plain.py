@@ -1,7 +1,7 @@
 """Claims about h5bucket and plain HDF5 files by name: ls, info, stat, get, and refusals.  Run by tool.py.
 
 In a folder the files are those beside the sample domains, and the same behind a web server; in S3 they are objects."""
-import glob, os, random, re, signal, subprocess, sys, time
+import glob, json, os, random, re, signal, subprocess, sys, time
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path += [os.path.join(TESTS, "s3"), os.path.join(TESTS, "h5tests", "helpers")]
@@ -259,6 +259,21 @@ def test_get_with_options_of_copies_copies(b):
         dump = [ok(b.run_any(os.path.join(b.bin, "h5dump"), "-n", "-q", "creation_order", f)).split("\n", 1)[1]
                 for f in (out, native(b, "tracked.h5"))]
         assert dump[0] == dump[1] and "/zz" in dump[0], dump
+
+
+@dir_only
+def test_files_are_loaded_and_exported_through_pointers(b):
+    file, pointer, d = native(b, "linked.h5"), f"{b.tmp}/to-linked.h5", b.new()
+    ok(b.run("pointer", file, pointer))
+    chunks = [json.loads(ok(b.run("chunks", f))) for f in (file, pointer)]
+    assert chunks[0] == chunks[1], chunks
+    ok(b.run("load", "--link", pointer, d))
+    assert b.json("diff", d, file, env={"H5BUCKET_ALLOW": "file://" + os.path.dirname(file)}) == []
+    files = b.json("stat", d, "/contig")["storage"]["files"]
+    assert [f["uri"] for f in files] == ["file://" + file], files
+    ok(b.run("export", "--kerchunk", pointer, f"{b.tmp}/set.json"))
+    ok(b.run("pointer", f"{b.tmp}/absent.h5", f"{b.tmp}/to-absent.h5"))
+    fails(b.run("load", f"{b.tmp}/to-absent.h5", b.new()), "No such file")
 
 
 @s3_only

@@ -10,6 +10,7 @@
 #include "schema/domain/domain.h"
 #include "tools/source/hdf5_glue.h"
 #include "schema/model/model.h"
+#include "schema/name/pointer_file.h"
 #include "base/num.h"
 #include "vol/vfd/store_driver.h"
 
@@ -237,15 +238,19 @@ static int open_found(struct source *s, hid_t member, struct bkt_err *err)
 int source_open(const char *name, const char *driver, const struct bkt_settings *set, struct source **out,
                 struct bkt_err *err)
 {
-    struct source               *s      = calloc(1, sizeof *s);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
     BKT_CLEANUP(h5_closep) hid_t member = H5I_INVALID_HID;
-    if (!s || !(s->name = strdup(name))) {
+    int pointer = strstr(name, "://") ? 0 : bkt_pointer_follow(name, set, &target, err);
+    if (pointer < 0)
+        return pointer;
+    struct source *s = calloc(1, sizeof *s);
+    if (!s || !(s->name = strdup(pointer ? bkt_buf_str(&target) : name))) {
         free(s);
         BKT_NOMEM(err);
     }
     s->set  = set;
     s->file = s->fapl = H5I_INVALID_HID;
-    int rc = member_list(name, set, &member, err);
+    int rc = member_list(s->name, set, &member, err);
     if (rc == BKT_OK)
         rc = driver ? open_by(driver, s, member, err) : open_found(s, member, err);
     if (rc < 0) {
