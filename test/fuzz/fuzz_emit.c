@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/json/documents.h"
 #include "unit/schema/json/model_equal.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);

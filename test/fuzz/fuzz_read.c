@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/chunk.h"
 #include "base/num.h"
+#include "chunk/chunk.h"
+#include "schema/json/documents.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/model/model.h"
+#include "schema/json/documents.h"
 #include "schema/json/reference_text.h"
+#include "schema/model/model.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

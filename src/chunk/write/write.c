@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/write/write_cache.h"
 #include "base/num.h"
 #include "base/trace.h"
 #include "chunk/write/plan.h"
+#include "chunk/write/write_cache.h"
+#include "schema/json/documents.h"
 
 /* ---- checks of a request ---- */
 

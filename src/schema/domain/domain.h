@@ -139,3 +139,13 @@ void *bkt_domain_attached(struct bkt_domain *d); /* NULL: none yet */
 
 /** Advisory ACL check for setting `user`; BKT_OK when no user is set.  @p need: BKT_ACL_… bits. */
 BKT_NODISCARD int bkt_domain_check_acl(struct bkt_domain *d, unsigned need, struct bkt_err *err);
+
+/* ---- recording of stored objects, for a snapshot (snapshot_serve.c) ---- */
+
+/** From now on remember the JSON of objects that are stored in the domain, BKT_SNAPSHOT_MAX of it at most. */
+void bkt_domain_record(struct bkt_domain *d);
+/** The number of objects whose JSON is remembered. */
+size_t bkt_domain_n_recorded(const struct bkt_domain *d);
+/** The version stored last, borrowed; false: unknown. */
+bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag,
+                         const void **json, size_t *n);

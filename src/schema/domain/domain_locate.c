@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/os/beneath.h"
 #include "schema/domain/domain_impl.h"
+#include "schema/json/documents.h"
 #include "schema/name/bucket_dir.h"
 #include "schema/name/pointer_file.h"
 

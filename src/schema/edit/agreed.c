@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "schema/edit/edit_impl.h"
+#include "schema/json/documents.h"
 
 void bkt_edit_agree(struct bkt_domain *d, const struct bkt_agreed *a)
 {

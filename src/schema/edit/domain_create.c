@@ -7,6 +7,7 @@
 #include "schema/edit/agreed.h"
 #include "schema/edit/edit_impl.h"
 #include "schema/json/acl.h"
+#include "schema/json/documents.h"
 #include "schema/name/bucket_dir.h"
 
 /* above a domain, with a request for each; in a key of S3, of 1,024 bytes, only very short names could be

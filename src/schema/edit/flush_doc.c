@@ -8,6 +8,7 @@
 #include "base/trace.h"
 #include "schema/edit/edit_impl.h"
 #include "schema/json/acl.h"
+#include "schema/json/documents.h"
 
 /* One folder after the other, outermost first.  A search ends at the nearest folder that has a document,
  * so a killed writer must not leave one without documents above it.  That is a round trip for each folder,

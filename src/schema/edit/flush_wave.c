@@ -12,6 +12,7 @@
 #include "base/os/clock.h"
 #include "base/random.h"
 #include "schema/edit/edit_impl.h"
+#include "schema/json/documents.h"
 #include "schema/json/schema_json.h"
 #include "schema/model/object_life.h"
 

@@ -16,12 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/edit/edit_impl.h"
 #include "base/list.h"
 #include "base/num.h"
-#include "schema/model/object_life.h"
-#include "schema/json/schema_json.h"
 #include "base/trace.h"
+#include "schema/edit/edit_impl.h"
+#include "schema/json/documents.h"
+#include "schema/json/schema_json.h"
+#include "schema/model/object_life.h"
 
 /* A name that two objects have. */
 struct rival {

@@ -4,6 +4,7 @@
 
 #include "base/trace.h"
 #include "schema/edit/edit_impl.h"
+#include "schema/json/documents.h"
 #include "schema/model/object_life.h"
 
 /* Objects asked for ahead of the one that is looked at: members of a group that is removed. */

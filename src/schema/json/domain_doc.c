@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "schema/json/acl.h"
+#include "schema/json/documents.h"
 #include "schema/json/schema_json.h"
 
 /* ---- access lists: HSDS's rules without the administrators; see acl.h ---- */
@@ -179,19 +180,6 @@ int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out,
     if (rc < 0)
         bkt_domain_doc_fini(out);
     return rc;
-}
-
-void bkt_domain_doc_fini(struct bkt_domain_doc *d)
-{
-    for (size_t i = 0; i < d->n_acls; i++)
-        free(d->acls[i].user);
-    for (size_t i = 0; i < d->snapshot.n_cuts; i++)
-        free(d->snapshot.cuts[i]);
-    free(d->snapshot.cuts);
-    bkt_buf_fini(&d->user.bytes);
-    free(d->acls);
-    free(d->owner);
-    memset(d, 0, sizeof *d);
 }
 
 /* ---- model -> JSON ---- */

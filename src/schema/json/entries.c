@@ -422,8 +422,3 @@ int bkt_links_emit(const struct bkt_links *l, bool numbered, json_t *j, json_t *
     }
     return BKT_OK;
 }
-
-int bkt_link_path(const char *group, const char *name, struct bkt_buf *out)
-{
-    return bkt_buf_addf(out, "%s/%s", strcmp(group, "/") == 0 ? "" : group, name);
-}

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/model/chunk_shape_rule.h"
 #include "base/num.h"
+#include "schema/json/documents.h"
 #include "schema/json/schema_json.h"
+#include "schema/model/chunk_shape_rule.h"
 
 static const struct bkt_word layout_classes[] = {
     {"H5D_COMPACT", BKT_D_COMPACT},

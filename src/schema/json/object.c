@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "schema/jansson/json.h"
+#include "schema/json/documents.h"
 #include "schema/json/schema_json.h"
 
 /* "H5P_CRT_ORDER_TRACKED", "H5P_CRT_ORDER_INDEXED", or both; indexed implies tracked in HDF5. */

@@ -36,7 +36,7 @@
 #pragma once
 
 #include "schema/jansson/json.h"
-#include "schema/model/model.h"
+#include "schema/json/documents.h"
 #include "schema/model/name_list.h"
 
 struct bkt_nulls; /* null_strings.c */

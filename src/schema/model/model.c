@@ -413,3 +413,21 @@ bool bkt_is_stamp(const char *etag)
 {
     return strncmp(etag, STAMP, strlen(STAMP)) == 0;
 }
+
+int bkt_link_path(const char *group, const char *name, struct bkt_buf *out)
+{
+    return bkt_buf_addf(out, "%s/%s", strcmp(group, "/") == 0 ? "" : group, name);
+}
+
+void bkt_domain_doc_fini(struct bkt_domain_doc *d)
+{
+    for (size_t i = 0; i < d->n_acls; i++)
+        free(d->acls[i].user);
+    for (size_t i = 0; i < d->snapshot.n_cuts; i++)
+        free(d->snapshot.cuts[i]);
+    free(d->snapshot.cuts);
+    bkt_buf_fini(&d->user.bytes);
+    free(d->acls);
+    free(d->owner);
+    memset(d, 0, sizeof *d);
+}

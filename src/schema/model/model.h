@@ -316,11 +316,7 @@ struct bkt_domain_doc {
     struct bkt_userblock     user;
 };
 
-/* ---- pure parsing: bytes -> model.  BKT_EFORMAT names the key in the JSON that is wrong. ---- */
-/** @param expect  the id that the object must have
- *  @param out     the caller's, for bkt_object_free() */
-BKT_NODISCARD int bkt_object_parse(const void *json, size_t n, const struct bkt_id *expect,
-                                   struct bkt_object **out, struct bkt_err *err);
+/* ---- objects and types ---- */
 /** An empty object of that kind for bkt_edit_add(), with everything "not given"; NULL if memory is short. */
 struct bkt_object *bkt_object_make(enum bkt_kind kind);
 /** Free an object that nobody else holds; others use bkt_object_release().  NULL is allowed. */
@@ -333,22 +329,12 @@ size_t            bkt_object_bytes(const struct bkt_object *o);
 const struct bkt_id *bkt_object_next_type(const struct bkt_object *o, size_t *pos);
 /** The hard links of an object, if it is a group, in the same way. */
 const struct bkt_link *bkt_object_next_hard(const struct bkt_object *o, size_t *pos);
-/** Parse .domain.json into @p out, which is empty after a failure.  BKT_EFORMAT; BKT_ENOMEM. */
-BKT_NODISCARD int bkt_domain_doc_parse(const void *json, size_t n, struct bkt_domain_doc *out,
-                                       struct bkt_err *err);
 void              bkt_domain_doc_fini(struct bkt_domain_doc *d); /* it is empty afterwards */
 void              bkt_type_free(struct bkt_type *t); /* with its parts; NULL is allowed */
 /** A copy of a type and of its parts, for bkt_type_free().  BKT_ENOMEM leaves *out alone. */
 BKT_NODISCARD int bkt_type_copy(const struct bkt_type *t, struct bkt_type **out);
 /** Whether values of a type name objects; not if it is NULL. */
 bool bkt_type_has_refs(const struct bkt_type *t);
-/* ---- pure emitting: model -> bytes, as HSDS 0.9 reads them; parsing them gives the same model ---- */
-/** bkt_object_emit() and bkt_domain_doc_emit() append to @p out. */
-BKT_NODISCARD int bkt_object_emit(const struct bkt_object *o, struct bkt_buf *out, struct bkt_err *err);
-BKT_NODISCARD int bkt_domain_doc_emit(const struct bkt_domain_doc *d, struct bkt_buf *out,
-                                      struct bkt_err *err);
-/** As the schema spells it: H5D_CHUNKED, …; NULL for BKT_D_NONE. */
-const char *bkt_layout_name(enum bkt_layout_class c);
 
 /** Number of elements: 0 for null, 1 for scalar; BKT_EFORMAT if the product does not fit. */
 BKT_NODISCARD int bkt_space_count(const struct bkt_space *s, uint64_t *out, struct bkt_err *err);

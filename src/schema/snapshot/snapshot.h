@@ -20,7 +20,6 @@
 #define BKT_SNAPSHOT_PAGE 1000u       /* keys that S3 lists in one answer */
 
 struct bkt_snapshot; /* parsed; not locked */
-struct bkt_domain;
 
 /** Append the key of the snapshot of the domain with that root (version 2) to @p out. */
 BKT_NODISCARD int bkt_snapshot_key(const struct bkt_id *root, struct bkt_buf *out);
@@ -60,14 +59,6 @@ BKT_NODISCARD int bkt_snapshot_load(struct bkt_store *st, const struct bkt_id *r
                                     struct bkt_snapshot **out, struct bkt_err *err);
 
 /* ---- making one ---- */
-
-/** From now on remember the JSON of objects that are stored in the domain, BKT_SNAPSHOT_MAX of it at most. */
-void bkt_domain_record(struct bkt_domain *d);
-/** The number of objects whose JSON is remembered. */
-size_t bkt_domain_n_recorded(const struct bkt_domain *d);
-/** The version stored last, borrowed; false: unknown. */
-bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag,
-                         const void **json, size_t *n);
 
 struct bkt_snapshot_out {
     struct bkt_buf cuts, objects;

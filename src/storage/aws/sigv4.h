@@ -27,7 +27,6 @@ struct bkt_creds {
                                    first that returned the same; 0: not fetched */
     atomic_uint refs;
 };
-void bkt_creds_unref(const struct bkt_creds *c); /* NULL is allowed */
 
 struct bkt_sign_pair {
     const char *name, *value;

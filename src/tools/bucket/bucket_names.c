@@ -10,6 +10,7 @@
 
 #include "base/os/clock.h"
 #include "schema/json/acl.h"
+#include "schema/json/documents.h"
 #include "schema/name/pointer_file.h"
 #include "tools/cli/tool.h"
 #include "tools/source/plain_name.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/json/documents.h"
 #include "tools/bucket/bucket_names.h"
 #include "tools/cli/tool.h"
 #include "tools/source/key_list.h"

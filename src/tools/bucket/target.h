@@ -24,7 +24,3 @@ void bkt_copy_target_fini(struct bkt_copy_target *target);
  *  meanwhile.  Then delete the objects of the replaced domain. */
 BKT_NODISCARD int bkt_copy_target_put(const struct bkt_tool *t, struct bkt_copy_target *target,
                                       const struct bkt_buf *json, struct bkt_err *err);
-
-/** Delete the files beside the document of the domain at @p path (catalogs, a load's journal), so that its
- *  folder disappears. */
-BKT_NODISCARD int bkt_catalog_delete(struct bkt_store *st, const char *path, struct bkt_err *err);

@@ -14,6 +14,7 @@
 #include "tools/bucket/target.h"
 #include "tools/bucket/walk.h"
 #include "tools/cli/tool.h"
+#include "tools/cmd/catalog.h"
 #include "tools/source/key_list.h"
 
 static const char *const lists[] = {

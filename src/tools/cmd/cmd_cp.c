@@ -3,13 +3,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schema/edit/edit.h"
 #include "tools/bucket/domain_copy.h"
 #include "tools/bucket/snapshots.h"
-#include "schema/edit/edit.h"
-#include "tools/cli/interrupt.h"
-#include "tools/show/show.h"
 #include "tools/bucket/target.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/tool.h"
+#include "tools/cmd/catalog.h"
+#include "tools/show/show.h"
 
 /* Shows the progress on a terminal. */
 static void progress(const struct bkt_domain_copy *c)

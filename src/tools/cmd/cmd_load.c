@@ -16,6 +16,7 @@
 #include "base/os/clock.h"
 #include "tools/cli/interrupt.h"
 #include "tools/kerchunk/load_kerchunk.h"
+#include "tools/load/gather/gather_plan.h"
 #include "tools/load/load_domain.h"
 #include "tools/load/shared_copy.h"
 #include "tools/samples/load_column.h"

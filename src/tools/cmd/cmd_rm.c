@@ -6,13 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schema/edit/edit.h"
-#include "tools/cli/interrupt.h"
 #include "base/list.h"
-#include "tools/show/show.h"
-#include "tools/bucket/target.h"
 #include "base/os/thread.h"
+#include "schema/edit/edit.h"
+#include "tools/bucket/target.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/tool.h"
+#include "tools/cmd/catalog.h"
+#include "tools/show/show.h"
 
 /* Domains removed at once: each takes several requests, one after the other. */
 #define TEAM 64

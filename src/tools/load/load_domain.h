@@ -143,15 +143,6 @@ BKT_NODISCARD int load_map_survey(const struct bkt_map_dset *d, struct survey *s
 BKT_NODISCARD int load_one(struct load_job *l, const char *source, const char *domain, hid_t fapl,
                            struct bkt_err *err);
 
-/** Load many sources into one domain, along l->o->extend.  @p failed: number of those that didn't fit; each
- *  is reported. */
-BKT_NODISCARD int load_gathered(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl,
-                                int *failed, struct bkt_err *err);
-
-/** The other processes: work until the first one ends.  @p l: options and settings are set. */
-BKT_NODISCARD int gather_shared_serve(struct load_job *l, char **sources, int n, const char *domain,
-                                      hid_t fapl, struct bkt_err *err);
-
 /** Load a domain without a source: @p fill makes its content.  A failure leaves no domain. */
 BKT_NODISCARD int load_made(struct load_job *l, const char *domain, hid_t fapl,
                             int (*fill)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err);

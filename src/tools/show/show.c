@@ -9,6 +9,7 @@
 
 #include "base/text/utf8.h"
 #include "base/url.h"
+#include "schema/json/documents.h"
 
 void bkt_say_str(struct bkt_buf *b, const char *text)
 {

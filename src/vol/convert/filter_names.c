@@ -2,12 +2,14 @@
  * message of a dataset in a file.  (H5Pcopy_prop() of 1.14 loses a property that the list has.)  So HDF5
  * makes a file in memory with room for such a message, and the message is put there.  Then HDF5 reads it.
  * The message is made here from a list that HDF5 has, and from names that end within their room. */
-#include "vol/convert/rebuild.h"
+#include "vol/convert/filter_names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "vol/core/filters.h"
+#include "vol/core/h5err.h"
+#include "vol/core/hid.h"
 
 #define FILE_NAME  "h5bucket-filter-names"
 #define DSET_NAME  "d"

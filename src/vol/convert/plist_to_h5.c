@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "base/trace.h"
+#include "vol/convert/filter_names.h"
 #include "vol/convert/rebuild.h"
 
 #define UNASKED                                                                                              \

@@ -26,10 +26,3 @@ BKT_NODISCARD int bkt_rebuild_encoded_dcpl(const struct bkt_buf *b, hid_t *out, 
 
 /** Whether HDF5 can make its values of all encodings of an object: types and creation list. */
 BKT_NODISCARD int bkt_rebuild_check(const struct bkt_object *o, struct bkt_err *err);
-
-/* ---- filter_names.c: the names of filters in creation lists ---- */
-/* HDF5 writes a filter's name into the file, and shows it if the filter is missing. */
-/** A new creation list with the filters of @p dcpl and nothing else.  Filters of plugins have the names in
- *  @p d. *out stays as it is in three cases: HDF5 shows these names for @p dcpl anyway, @p d has other
- *  filters, or a file has no room for them. */
-BKT_NODISCARD int bkt_filters_named(hid_t dcpl, const struct bkt_dset *d, hid_t *out, struct bkt_err *err);

@@ -5,12 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
+#include "schema/json/documents.h"
 #include "schema/name/uri.h"
 #include "vol/convert/convert.h"
+#include "vol/core/transfer_list.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/plain/plain_file.h"
-#include "base/num.h"
-#include "vol/core/transfer_list.h"
 
 #define ORIGIN "${ORIGIN}"
 

@@ -31,6 +31,7 @@ void              bkt_cred_close(struct bkt_cred *p); /* NULL is allowed; the pr
  * @return BKT_OK; BKT_CRED_LATER: no credentials are known yet, use bkt_cred_want(); negative: a
  *     fetch failed within the last second, with its error (and all places that were looked at) in @p err */
 BKT_NODISCARD int bkt_cred_peek(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err);
+void bkt_creds_unref(const struct bkt_creds *c); /* give a reference back; NULL is allowed */
 
 /** Have credentials fetched, without waiting.  @p ready is called exactly once, on any thread (also before
  *  this returns), with BKT_OK (peek again) or the failure and its error.  It must not block.  The provider

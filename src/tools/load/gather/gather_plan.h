@@ -101,3 +101,14 @@ BKT_NODISCARD int gather_link(struct gather_plan *a, struct gather_dset *d, stru
 BKT_NODISCARD int gather_copy(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err);
 /** Append d->values.  BKT_EFORMAT: they have another size. */
 BKT_NODISCARD int gather_copy_values(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err);
+
+/* ---- gather.c ---- */
+
+/** Load many sources into one domain, along l->o->extend.  @p failed: number of those that didn't fit; each
+ *  is reported. */
+BKT_NODISCARD int load_gathered(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl,
+                                int *failed, struct bkt_err *err);
+
+/** The other processes: work until the first one ends.  @p l: options and settings are set. */
+BKT_NODISCARD int gather_shared_serve(struct load_job *l, char **sources, int n, const char *domain,
+                                      hid_t fapl, struct bkt_err *err);

@@ -1,7 +1,8 @@
 /* The counted sizes of objects in memory (bkt_object_bytes()) against the allocator's; many objects, read one
  * after the other, keep within meta_cache. */
-#include "unit/schema/domain/domain_testing.h"
 #include "helpers/sanitizer.h"
+#include "schema/json/documents.h"
+#include "unit/schema/domain/domain_testing.h"
 
 #include <malloc.h>
 

@@ -2,8 +2,9 @@
  * refused. */
 #include <zlib.h>
 
-#include "unit/schema/json/json_testing.h"
+#include "schema/json/documents.h"
 #include "schema/snapshot/snapshot.h"
+#include "unit/schema/json/json_testing.h"
 
 #define G1 "g-b03b24ef-69f244b6-56e5-25125a-89ba70"
 #define T1 "t-b03b24ef-69f244b6-56e5-25125a-89ba71"

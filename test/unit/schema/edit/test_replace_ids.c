@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "schema/json/acl.h"
+#include "schema/json/documents.h"
 #include "schema/json/replace_ids.h"
 
 #define OLD   "1eba0da4-72913740"

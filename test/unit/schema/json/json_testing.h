@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "helpers/check.h"
+#include "schema/json/documents.h"
 #include "schema/model/model.h"
 
 #define ROOT_ID "g-b03b24ef-69f244b6-38b3-ac67e1-7acc3e"

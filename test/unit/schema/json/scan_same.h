@@ -4,6 +4,7 @@
 #define BKT_SCAN_SAME_H
 
 #include "schema/jansson/json.h"
+#include "schema/json/documents.h"
 #include "schema/json/schema_json.h"
 #include "unit/schema/json/jansson_load.h"
 #include "unit/schema/json/model_equal.h"

@@ -13,6 +13,7 @@ static bool fails(void)
     return left >= 0 && left-- == 0;
 }
 #include "helpers/failing_alloc.h"
+#include "schema/json/documents.h"
 
 static const char *const documents[] = {
     "{'id': '" ROOT_ID "', 'links': {'h': {'id': '" DSET_ID

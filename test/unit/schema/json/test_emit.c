@@ -1,6 +1,7 @@
 /* Emitted JSON parses to the same object, and has the form that HSDS 0.9 reads. */
 #include "schema/domain/domain.h"
 #include "schema/jansson/json.h"
+#include "schema/json/documents.h"
 #include "schema/json/schema_json.h"
 #include "unit/schema/json/json_testing.h"
 #include "unit/schema/json/model_equal.h"

@@ -1,7 +1,8 @@
 /* Every JSON object of the sample buckets: read whole, cut short, mutated; and its key follows from its id.
  */
-#include "unit/schema/json/json_testing.h"
 #include "helpers/sanitizer.h"
+#include "schema/json/documents.h"
+#include "unit/schema/json/json_testing.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -1,7 +1,8 @@
 /* HDF5's encodings: one that is cut off, has a false length, or doesn't fit its surroundings is refused, with
  * the reason. */
-#include "unit/schema/json/json_testing.h"
 #include "schema/h5enc/h5enc.h"
+#include "schema/json/documents.h"
+#include "unit/schema/json/json_testing.h"
 
 #include <stdlib.h>
 #include <string.h>

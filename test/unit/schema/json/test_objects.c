@@ -1,7 +1,8 @@
 /* Groups, datasets and domains: links and their order, creation properties, ACLs, broken
  * JSON. */
-#include "unit/schema/json/object_testing.h"
+#include "schema/json/documents.h"
 #include "schema/json/reference_text.h"
+#include "unit/schema/json/object_testing.h"
 
 /* ---- links ---- */
 
