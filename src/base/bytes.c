@@ -225,6 +225,22 @@ bool bkt_real_of(uint64_t bits, size_t bytes, double *out)
     return bytes == 2 || bytes == 4 || bytes == 8;
 }
 
+uint16_t bkt_half_of(double v)
+{
+    const uint16_t sign = signbit(v) ? 0x8000 : 0;
+    const double m = fabs(v);
+    int e = 0;
+    if (!(m < 65520.0))
+        return isnan(v) ? 0x7e00 : sign | 0x7c00;
+    (void)frexp(m, &e);
+    if (m == 0 || e < -13)
+        e = -13; /* subnormal: units of 2^-24; rounding up to 1024 gives the least normal number */
+    const double units = ldexp(m, 11 - e); /* of the last bit: less than 2048 */
+    uint32_t n = (uint32_t)units;
+    n += units - n > 0.5 || (units - n == 0.5 && n % 2); /* nearbyint() would need libm in the loader */
+    return (uint16_t)(sign | (((uint32_t)(e + 13) << 10) + n));
+}
+
 static const char b64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 int bkt_base64_decode(const char *text, size_t n, struct bkt_buf *out)

@@ -73,6 +73,8 @@ void     bkt_put_be(void *p, unsigned bytes, uint64_t v);
 
 /** The value of an IEEE 754 number of 2, 4 or 8 bytes.  False: another size. */
 bool bkt_real_of(uint64_t bits, size_t bytes, double *out);
+/** IEEE 754 binary16, rounded to nearest, ties to even. */
+uint16_t bkt_half_of(double v);
 
 /** Base64 (RFC 4648 section 4; white space is skipped, padding may be absent).  Appends to @p out, also a
  * part before a failure.  BKT_EFORMAT: not Base64; BKT_ENOMEM. */

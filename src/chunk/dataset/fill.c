@@ -6,27 +6,11 @@
 
 /* ---- arange: value = start + index * step, in the dataset's own type ---- */
 
-/* IEEE half precision, rounded to nearest even. */
-static uint64_t half_bits(double v)
-{
-    uint64_t sign = signbit(v) ? 0x8000 : 0;
-    int      e;
-    if (isnan(v))
-        return 0x7e00;
-    v = fabs(v);
-    if (v >= 65520.0)
-        return sign | 0x7c00;
-    if (v < 0x1p-14) /* denormal: units of 2^-24 */
-        return sign | (uint64_t)nearbyint(v * 0x1p24);
-    double m = frexp(v, &e); /* 0.5 <= m < 1 */
-    return sign | (((uint64_t)(e + 13) << 10) + (uint64_t)nearbyint(m * 2048.0));
-}
-
 static uint64_t float_bits(size_t size, double v)
 {
     uint64_t u = 0;
     if (size == 2)
-        return half_bits(v);
+        return bkt_half_of(v);
     if (size == 4) {
         float    f = (float)v;
         uint32_t w;

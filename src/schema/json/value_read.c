@@ -58,23 +58,6 @@ static int encode_integer(const struct bkt_type *t, const json_t *j, struct bkt_
     return BKT_OK;
 }
 
-/* IEEE 754 binary16, rounded to nearest, ties to even. */
-static uint16_t half_of(double d)
-{
-    uint16_t sign = signbit(d) ? 0x8000 : 0;
-    double   m    = fabs(d);
-    if (isnan(d))
-        return 0x7e00;
-    if (m >= 65520.0)
-        return sign | 0x7c00;
-    int e = 0;
-    (void)frexp(m, &e);
-    if (m == 0 || e < -13) /* subnormal: units of 2^-24; rounding up to 1024 gives the least normal number */
-        return sign | (uint16_t)nearbyint(ldexp(m, 24));
-    uint32_t frac = (uint32_t)nearbyint(ldexp(m, 11 - e)); /* 1024..2048 */
-    return (uint16_t)(sign | (((uint32_t)(e + 14) << 10) + frac - 1024));
-}
-
 static bool float_of(const json_t *j, double *out)
 {
     struct bkt_num v;
@@ -99,7 +82,7 @@ static int encode_float(const struct bkt_type *t, const json_t *j, struct bkt_bu
     BKT_FAIL_IF(err, !float_of(j, &d), BKT_EFORMAT, "a value of float type is not a number");
     BKT_PASS(grow(out, t->size, &at, err));
     switch (t->size) {
-    case 2: bits = half_of(d); break;
+    case 2: bits = bkt_half_of(d); break;
     case 4:
         f = fabs(d) < 3.4028235677973366e38 || isnan(d) ? (float)d
                                                         : copysignf(INFINITY, d < 0 ? -1.0F : 1.0F);

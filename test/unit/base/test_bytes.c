@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,9 +100,28 @@ static void base64_vectors(void **state)
     bkt_buf_fini(&c);
 }
 
+static void halves_round_to_even(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits < 0x7c00; bits++) { /* each finite number, and the middle between it and the next */
+        double v = 0, next = 0;
+        assert_true(bkt_real_of(bits, 2, &v) && bkt_real_of(bits + 1, 2, &next));
+        assert_int_equal(bkt_half_of(v), bits);
+        assert_int_equal(bkt_half_of(-v), 0x8000 | bits);
+        if (bits == 0x7bff)
+            next = 65536;
+        assert_int_equal(bkt_half_of((v + next) / 2), bits + bits % 2);
+        assert_int_equal(bkt_half_of(nextafter((v + next) / 2, 0)), bits);
+        assert_int_equal(bkt_half_of(nextafter((v + next) / 2, 1e9)), bits + 1);
+    }
+    assert_int_equal(bkt_half_of(NAN), 0x7e00);
+    assert_int_equal(bkt_half_of(-1e300), 0xfc00);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(buffers_grow_and_end_in_nul), cmocka_unit_test(impossible_sizes_are_refused),
-                                       cmocka_unit_test(reader_stops_at_the_end_for_good), cmocka_unit_test(base64_vectors)};
+                                       cmocka_unit_test(reader_stops_at_the_end_for_good), cmocka_unit_test(base64_vectors),
+                                       cmocka_unit_test(halves_round_to_even)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
