@@ -14,9 +14,6 @@
 
 /* ---- huge pages ---- */
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; before that it is an error, and nothing happens */
-#endif
 #define SLOW_US                                                                                              \
     2000 /* us of CPU: more than 512 small pages take, less than a page that the host has to                 \
             provide */
@@ -39,7 +36,7 @@ bool bkt_huge_take(void *at)
     if (atomic_load(&too_slow))
         return false;
     uint64_t begin = cpu_us();
-    if (madvise(at, BKT_HUGE_PAGE, MADV_HUGEPAGE) < 0 || madvise(at, BKT_HUGE_PAGE, MADV_POPULATE_WRITE) < 0)
+    if (madvise(at, BKT_HUGE_PAGE, MADV_HUGEPAGE) < 0 || madvise(at, BKT_HUGE_PAGE, BKT_MADV_POPULATE) < 0)
         return false;
     if (cpu_us() - begin > SLOW_US)
         atomic_store(&too_slow, true);

@@ -17,6 +17,8 @@ void  bkt_scratch_shutdown(void);
 /* ---- huge pages, as long as the system provides them quickly ---- */
 
 #define BKT_HUGE_PAGE ((size_t)2 << 20)
+/** MADV_POPULATE_WRITE of Linux 5.14; before that it is an error, and nothing happens. */
+#define BKT_MADV_POPULATE 23
 
 /** Make the BKT_HUGE_PAGE bytes at @p at present, as one page where the kernel has one.
  * @param at  a multiple of BKT_HUGE_PAGE

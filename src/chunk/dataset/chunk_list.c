@@ -13,7 +13,7 @@ int bkt_chunk_list_look(const struct bkt_dsetio *io, enum bkt_op op, struct bkt_
                         struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    size_t n = bkt_min_u64(bkt_chunk_list_count(c) - first, BKT_HEADS_AT_ONCE);
+    size_t n = bkt_min_u64(bkt_chunk_list_count(c) - first, BKT_REQUESTS_AT_ONCE);
     BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
     for (size_t i = 0; i < n; i++) {
         struct bkt_req *q = &reqs.v[i];
@@ -64,7 +64,7 @@ int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
         more = more && grid[d] > 0;
     while (rc == BKT_OK && more) {
         bkt_buf_clear(&some.v);
-        for (; rc == BKT_OK && more && bkt_chunk_list_count(&some) < BKT_HEADS_AT_ONCE;
+        for (; rc == BKT_OK && more && bkt_chunk_list_count(&some) < BKT_REQUESTS_AT_ONCE;
              more = step(io, grid, coord))
             if (!wanted || wanted(coord, arg))
                 rc = bkt_chunk_list_add(coord, &(struct bkt_chunk_info){.exists = true}, &some);

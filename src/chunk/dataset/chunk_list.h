@@ -4,9 +4,6 @@
 #include "base/num.h"
 #include "chunk/dataset/dataset.h"
 
-/* Objects: HEADs under way at once; bounds their memory, as in schema/domain/chunk_usage.c. */
-#define BKT_HEADS_AT_ONCE 4096u
-
 struct bkt_listed_chunk {
     struct bkt_chunk_info info;
     uint64_t coord[];
@@ -31,7 +28,7 @@ static inline struct bkt_listed_chunk *bkt_chunk_list_at(const struct bkt_chunk_
 }
 /** Append a chunk; a bkt_chunk_fn, whose argument is the list.  BKT_ENOMEM. */
 int bkt_chunk_list_add(const uint64_t *coord, const struct bkt_chunk_info *info, void *list);
-/** Find which of the chunk objects from number @p first on exist, at most BKT_HEADS_AT_ONCE of them, and
+/** Find which of the chunk objects from number @p first on exist, at most BKT_REQUESTS_AT_ONCE of them, and
  *  their sizes.  If @p op is BKT_GET, the headers that they may begin with (chunk_object.c) are read, too. */
 BKT_NODISCARD int bkt_chunk_list_look(const struct bkt_dsetio *io, enum bkt_op op, struct bkt_chunk_list *c,
                                       size_t first, struct bkt_err *err);

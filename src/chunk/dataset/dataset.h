@@ -10,6 +10,8 @@
 struct bkt_map;
 struct bkt_dsetio;
 
+#define BKT_TASK_COST_MIN (64u << 10) /* bytes that a task counts for at least: bounds the number of tasks */
+
 /** The pattern in which a program reads a dataset (predict.c); zeros at first. */
 struct bkt_pattern {
     bool           known;   /* `last` is set */

@@ -188,7 +188,7 @@ static int chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bool masks, b
     }
     sort(&l.c);
     for (size_t i = 0; rc == BKT_OK && masks && op_of(io) == BKT_GET && i < bkt_chunk_list_count(&l.c);
-         i += BKT_HEADS_AT_ONCE)
+         i += BKT_REQUESTS_AT_ONCE)
         rc = bkt_chunk_list_look(io, BKT_GET, &l.c, i, err);
     if (rc == BKT_OK)
         rc = hand_on(&l.c, each, arg);

@@ -23,9 +23,6 @@
  * time, and before the first byte comes.  The content doesn't change; memory that has pages already is left
  * alone.  Huge pages are made present faster, where the system provides them quickly
  * (base/os/scratch_pool.c). */
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* as in base/os/scratch_pool.c */
-#endif
 #define PAGE     ((uintptr_t)4096)
 #define STEP     ((uintptr_t)1 << 20) /* bytes: a finished chunk waits for this thread until a step has
                                          ended */
@@ -60,14 +57,12 @@ bool bkt_prefault_step(struct bkt_prefault *p)
     uintptr_t to_huge =
         BKT_HUGE_PAGE - p->at % BKT_HUGE_PAGE; /* small ones up to the place of the next huge one */
     uintptr_t n       = bkt_min_u64(bkt_min_u64(STEP, to_huge), p->end - p->at);
-    p->at             = madvise((void *)p->at, n, MADV_POPULATE_WRITE) == 0 ? p->at + n : p->end;
+    p->at             = madvise((void *)p->at, n, BKT_MADV_POPULATE) == 0 ? p->at + n : p->end;
     return true;
 }
 
 /* ---- the plan ---- */
 
-/* Bytes that a task counts for at least: bounds the number of tasks. */
-#define MIN_COST (64u << 10)
 /* Requests: so many long ones side by side fill any line. */
 #define SLOTS    32
 /* Bytes in flight for each thread, for a store in a directory: more only take fresh memory. */
@@ -107,7 +102,7 @@ static void launch(struct bkt_fetch_task *k)
         k->cost = 0;
     else if (bkt_store_is_local(k->range.segs->file->store))
         k->cost = local_cost(k->call, k->cost);
-    k->cost = bkt_max_u64(k->cost, MIN_COST);
+    k->cost = bkt_max_u64(k->cost, BKT_TASK_COST_MIN);
     bkt_window_enter(&k->call->window, k->cost);
     bkt_fetch_task_start(k);
 }
@@ -375,7 +370,7 @@ static int read_all(struct bkt_read_call *call, struct bkt_err *err)
                                                       next ones */
     if (!call->lim.keep && call->lim.blind)
         return BKT_OK;
-    call->window.limit    = bkt_max_u64(bkt_settings_in_flight(call->t[0].io->set), MIN_COST);
+    call->window.limit    = bkt_max_u64(bkt_settings_in_flight(call->t[0].io->set), BKT_TASK_COST_MIN);
     set_limits(call, 0);
     bkt_prefault_init(&call->populate, &call->t[0]);
     for (size_t i = 0; rc == BKT_OK && i < call->n; i++)

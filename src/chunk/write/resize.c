@@ -21,9 +21,6 @@
 #include "chunk/write/write_cache.h"
 #include "schema/edit/edit.h"
 
-/* Deletions under way at once; bounds their memory. */
-#define BATCH 4096
-
 struct resize {
     struct bkt_dsetio *io;
     struct bkt_write_cache  *d;
@@ -212,8 +209,10 @@ static int delete_some(const struct resize *r, const unsigned char *coords, size
 
 static int delete_gone(const struct resize *r, struct bkt_err *err)
 {
-    for (size_t at = 0, n = r->io->rank ? r->gone.len / one_coord(r) : 0; at < n; at += BATCH)
-        BKT_PASS(delete_some(r, r->gone.ptr + at * one_coord(r), bkt_min_u64(n - at, BATCH), err));
+    for (size_t at = 0, n = r->io->rank ? r->gone.len / one_coord(r) : 0; at < n;
+         at += BKT_REQUESTS_AT_ONCE)
+        BKT_PASS(delete_some(r, r->gone.ptr + at * one_coord(r), bkt_min_u64(n - at, BKT_REQUESTS_AT_ONCE),
+                             err));
     return BKT_OK;
 }
 

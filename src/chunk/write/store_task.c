@@ -16,7 +16,6 @@
 #include "base/random.h"
 #include "base/trace.h"
 
-#define MIN_COST (64u << 10) /* bytes that a task counts for at least: bounds their number */
 /* Bytes: if more wait to be stored, whole chunks are stored before the cache fills. */
 #define EARLY (4u << 20)
 #define TRIES 10000          /* lost races: each is another writer's success, so the limit only ends a race
@@ -228,7 +227,7 @@ static void note_encoded(struct bkt_store_task *t)
     t->e       = NULL;
     t->encoded = true;
     bkt_wchunk_settle(t->c);
-    bkt_window_resize(&d->window, &t->cost, bkt_max_u64(t->out.cap, MIN_COST));
+    bkt_window_resize(&d->window, &t->cost, bkt_max_u64(t->out.cap, BKT_TASK_COST_MIN));
 }
 
 static int encode(struct bkt_store_task *t, struct bkt_err *err)
@@ -344,7 +343,7 @@ void bkt_store_task_begin(struct bkt_wchunk *c, bool store)
     }
     t->d = d, t->c = c, t->store = store;
     t->st   = bkt_domain_store(d->dom);
-    t->cost = bkt_max_u64(c->cost, MIN_COST);
+    t->cost = bkt_max_u64(c->cost, BKT_TASK_COST_MIN);
     t->raw  = c->is_raw;
     c->task = t;
     bkt_window_add(&d->window, t->cost);

@@ -12,8 +12,6 @@
 #include "schema/edit/agreed.h"
 #include "schema/edit/edit.h"
 
-#define MIN_COST (64u << 10) /* bytes that a chunk counts for at least: bounds their number */
-
 struct bkt_direct_task {
     struct bkt_job          job;
     struct bkt_req req;
@@ -79,7 +77,7 @@ static void note_encoded(struct bkt_direct_task *t)
 {
     struct bkt_window *w = &t->call->window;
     BKT_HOLD(&w->lock);
-    bkt_window_resize(w, &t->cost, bkt_max_u64(t->out.cap, MIN_COST));
+    bkt_window_resize(w, &t->cost, bkt_max_u64(t->out.cap, BKT_TASK_COST_MIN));
 }
 
 static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
@@ -149,7 +147,8 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint6
     BKT_NEED(err, t);
     t->call = r, t->p = p, t->k = k;
     t->job.run = task_job;
-    t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_chunk_object_is_plain(io) ? 1 : 2), MIN_COST);
+    t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_chunk_object_is_plain(io) ? 1 : 2),
+                             BKT_TASK_COST_MIN);
     memcpy(t->coord, coord, io->rank * sizeof *coord);
     r->dom = io->dom;
     bool ready = bkt_chunk_object_is_plain(io) && bkt_write_plan_whole(p, k); /* a worker has nothing to do */

@@ -5,9 +5,6 @@
 #include "schema/domain/domain_impl.h"
 #include "base/num.h"
 
-/* HEADs, all under way at once.  A user who only wants a number shouldn't pay for more. */
-#define MAX_HEADS 4096
-
 struct bkt_usage {
     uint64_t bytes, n_chunks;
 };
@@ -102,7 +99,7 @@ static int by_heads(struct bkt_domain *d, const struct bkt_object *o, struct bkt
         if (grid[i] == 0)
             return BKT_OK;
     }
-    BKT_FAIL_IF(err, !fits || n > MAX_HEADS, BKT_EUNSUP,
+    BKT_FAIL_IF(err, !fits || n > BKT_REQUESTS_AT_ONCE, BKT_EUNSUP,
                 "dataset %s: its chunk objects can't be listed, and up to %" PRIu64
                 " are too many for single requests",
                 o->id.text, fits ? n : UINT64_MAX);

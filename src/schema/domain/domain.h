@@ -90,9 +90,13 @@ BKT_NODISCARD int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_i
  *  @param grid  chunks per dimension, of @p rank entries */
 bool bkt_v1_are_many(const uint64_t *grid, unsigned rank);
 
+/** Requests for chunk objects that are under way at once: bounds their memory. */
+#define BKT_REQUESTS_AT_ONCE 4096
+
 /** Stored bytes and number of native chunk objects of one dataset, by LIST; cached.  Either output may be
- *  NULL.  If a LIST can't find them (version 1 keys, plain HTTP), HEADs are made for up to 4096 chunks in the
- *  grid; beyond, BKT_EUNSUP.  BKT_EINVAL: not a dataset. */
+ *  NULL.  If a LIST can't find them (version 1 keys, plain HTTP), HEADs are made for up to
+ *  BKT_REQUESTS_AT_ONCE chunks in the grid, since a user who only wants a number shouldn't pay for more;
+ *  beyond, BKT_EUNSUP.  BKT_EINVAL: not a dataset. */
 BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_object *dset, uint64_t *bytes,
                                          uint64_t *n_chunks, struct bkt_err *err);
 

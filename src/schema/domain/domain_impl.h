@@ -11,6 +11,9 @@ struct bkt_links_count; /* link_count.c */
 struct bkt_siblings;    /* prefetch_in_order.c */
 struct bkt_edits;       /* edit.c */
 
+/* Folders above a domain; each costs a request.  A key of S3 has 1,024 bytes, so deeper paths are rare. */
+#define BKT_FOLDERS_MAX 64
+
 struct bkt_domain {
     struct bkt_domain *next; /* registry */
     unsigned           refs; /* under the registry's lock */

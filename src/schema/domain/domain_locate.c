@@ -119,10 +119,7 @@ static int find_resolved(struct bkt_domain *d, const struct bkt_name *n, const c
     return find_local(d, &as, key, err);
 }
 
-/* Components of a path, as in domain_create.c; deeper ones are cut off at the top. */
-#define MAX_FOLDERS 64
-
-/* Web servers: all ancestors are asked for the root group at once. */
+/* Web servers: all ancestors are asked for the root group at once; deeper paths are cut off at the top. */
 static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const char *key, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *up = strdup(n->path);
@@ -130,7 +127,7 @@ static int find_remote(struct bkt_domain *d, const struct bkt_name *n, const cha
     BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
     int rc = BKT_ENOENT;
     BKT_NEED(err, up);
-    while (ups.n < MAX_FOLDERS && bkt_name_up(up))
+    while (ups.n < BKT_FOLDERS_MAX && bkt_name_up(up))
         BKT_PASS_MEM(err, bkt_strs_add(&ups, up));
     BKT_PASS_MEM(err, bkt_reqs_init(&reqs, ups.n));
     for (size_t i = 0; i < ups.n; i++) {

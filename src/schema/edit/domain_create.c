@@ -10,17 +10,13 @@
 #include "schema/json/documents.h"
 #include "schema/name/bucket_dir.h"
 
-/* above a domain, with a request for each; in a key of S3, of 1,024 bytes, only very short names could be
- * deeper */
-#define MAX_FOLDERS 64
-
 /* ---- existing things, all asked at once: the domain's document, those of folders above, keys below ---- */
 
 struct above {
-    char *paths[MAX_FOLDERS + 1]; /* [0]: the domain, then outwards */
-    struct bkt_buf keys[MAX_FOLDERS + 1];
-    struct bkt_req        reqs[MAX_FOLDERS + 1];
-    struct bkt_domain_doc docs[MAX_FOLDERS + 1];
+    char *paths[BKT_FOLDERS_MAX + 1]; /* [0]: the domain, then outwards */
+    struct bkt_buf keys[BKT_FOLDERS_MAX + 1];
+    struct bkt_req        reqs[BKT_FOLDERS_MAX + 1];
+    struct bkt_domain_doc docs[BKT_FOLDERS_MAX + 1];
     size_t                n;
     struct bkt_store     *store;
     char                 *below; /* some key below the domain's; NULL: none, or the server doesn't list */
@@ -76,7 +72,8 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
 {
     size_t len = strlen(d->path);
     while (len) {
-        BKT_FAIL_IF(err, a->n > MAX_FOLDERS, BKT_EINVAL, "%s: more than %d folders", d->path, MAX_FOLDERS);
+        BKT_FAIL_IF(err, a->n > BKT_FOLDERS_MAX, BKT_EINVAL, "%s: more than %d folders", d->path,
+                    BKT_FOLDERS_MAX);
         BKT_PASS_MEM(err, above_add(a, d->path, len));
         while (len && d->path[--len] != '/') {}
     }

@@ -8,7 +8,7 @@
 
 /* Bytes of a piece of a dataset that isn't chunked: smaller pieces mean more requests, larger ones more bytes
  * for a single point. */
-#define PIECE     (4u << 20)
+#define CHUNK_BYTES (4u << 20)
 /* Bytes of a chunk below which chunks are stored together, to save requests.  Larger chunks would gain as
  * well, but the program may mean to write those one by one. */
 #define SMALL     (64u << 10)
@@ -21,7 +21,7 @@
 #define TOGETHER  (1u << 20)
 /* Bytes that an element of variable length counts: HSDS's own guess.  Much less makes very large objects of
  * long strings. */
-#define VAR_GUESS 128u
+#define VAR_BYTES 128u
 #define CHUNK_MAX UINT32_MAX  /* HDF5's limit */
 /* Bytes of a chunk of a dataset that may grow: a program that writes one element of it makes and sends all
  * of them.  Larger chunks are stored in parts, which H5Dread_chunk() can't join to what HDF5 would have
@@ -74,7 +74,7 @@ static bool shape_matters(const struct bkt_dset *ds)
 
 static uint64_t elem_bytes(const struct bkt_dset *ds)
 {
-    return ds->type->is_var ? VAR_GUESS : bkt_max_u64(ds->type->size, 1);
+    return ds->type->is_var ? VAR_BYTES : bkt_max_u64(ds->type->size, 1);
 }
 
 static bool chunk_bytes(const struct bkt_dset *ds, const uint64_t *dims, unsigned rank, uint64_t *out)
@@ -176,7 +176,7 @@ static void choose_pieces(struct bkt_dset *ds)
     uint64_t           bytes = elem_bytes(ds);
     bool               full  = false;
     for (unsigned d = l->rank; d-- > 0;) {
-        uint64_t dim = bkt_max_u64(ds->space.dims[d], 1), most = bkt_max_u64(PIECE / bytes, 1);
+        uint64_t dim = bkt_max_u64(ds->space.dims[d], 1), most = bkt_max_u64(CHUNK_BYTES / bytes, 1);
         l->dims[d]   = 1;
         if (full)
             continue;

@@ -149,7 +149,7 @@ static int fetch(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t
 
 /* ---- elements ---- */
 
-#define BATCH 64 /* chunks that are fetched at once, if they fit in BKT_TOOL_BLOCK */
+#define CHUNKS_AT_ONCE 64 /* chunks that are fetched at once, if they fit in BKT_TOOL_BLOCK */
 
 struct values {
     const struct kerchunk_array *a;
@@ -298,7 +298,7 @@ static int write_chunk(struct values *v, const struct kerchunk_chunk *c, const s
 static int write_batch(struct kerchunk_load *k, struct values *v, const struct kerchunk_chunk *c, size_t n,
                        struct bkt_err *err)
 {
-    struct bkt_buf stored[BATCH] = {{0}};
+    struct bkt_buf stored[CHUNKS_AT_ONCE] = {{0}};
     int rc = fetch(k, c, n, stored, err);
     for (size_t i = 0; i < n && rc == BKT_OK; i++) {
         const struct kerchunk_ref *r = &k->set.refs[c[i].ref];
@@ -325,7 +325,7 @@ int kerchunk_copy(struct kerchunk_load *k, const struct kerchunk_array *a, hid_t
     BKT_PASS(kerchunk_sizes(k, a, err));
     for (size_t i = 0, n; i < a->n_chunks; i += n) {
         uint64_t bytes = 0;
-        for (n = 0; n < BATCH && i + n < a->n_chunks && (n == 0 || bytes < BKT_TOOL_BLOCK); n++)
+        for (n = 0; n < CHUNKS_AT_ONCE && i + n < a->n_chunks && (n == 0 || bytes < BKT_TOOL_BLOCK); n++)
             bytes += bkt_min_u64(k->set.refs[a->chunks[i + n].ref].len, KERCHUNK_CHUNK_MAX);
         BKT_PASS(write_batch(k, &v, a->chunks + i, n, err));
     }

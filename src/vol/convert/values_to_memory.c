@@ -9,9 +9,6 @@
 #include "vol/core/token.h"
 #include "vol/core/object_refs.h"
 
-/* Elements that one H5Tconvert takes at most: bounds its buffer; larger ones are not faster. */
-#define BATCH 16384
-
 static const unsigned char *element(const struct bkt_value_column *col, size_t i)
 {
     return col->slices ? col->slices[i].p : col->base + i * col->stride;
@@ -104,7 +101,8 @@ static int leaf(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
         numbers(c, col, n, dst, dstride);
         return BKT_OK;
     }
-    size_t in = size_in(c), out = size_out(c), wide = in > out ? in : out, batch = n < BATCH ? n : BATCH;
+    size_t in = size_in(c), out = size_out(c), wide = in > out ? in : out,
+           batch = n < BKT_CONVERT_BATCH ? n : BKT_CONVERT_BATCH;
     const hid_t from = c->store ? c->mem : c->file, to_type = c->store ? c->file : c->mem;
     /* Convert in the result's place if nothing lies between the elements, or in the column's own memory. */
     bool in_result = dstride == out && out == wide;

@@ -11,6 +11,9 @@
 #include "base/number_kernels.h"
 #include "vol/convert/convert.h"
 
+/** Elements that are converted at a time: bounds the buffer; larger ones are not faster. */
+#define BKT_CONVERT_BATCH 16384
+
 enum bkt_value_tree_kind {
     BKT_TREE_SKIP,   /* a stored field that the program does not ask for */
     BKT_TREE_COPY,   /* same bytes on both sides */

@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "chunk/dataset/dataset.h"
 #include "chunk/list/collective_chunks.h"
+#include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/shared_transfer.h"
 
 /* Bytes of chunks that a call hands on, at most, in each process: the rest is read as without it. */
@@ -244,8 +245,6 @@ int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct 
 /* Bytes that a process sends, and gets, in one round: short rounds reuse memory, and chunks are encoded
  * meanwhile. */
 #define ROUND_MAX (8u << 20)
-/* Bytes per element of variable size, for the length of a round. */
-#define VAR_GUESS 256
 
 struct together {
     struct lists all; /* of this round */
@@ -414,7 +413,8 @@ static int write_rounds(struct together *t, struct bkt_err *err)
 int bkt_collective_write(struct bkt_comm *c, struct bkt_dsetio *io, const struct bkt_write *w,
                          struct bkt_err *err)
 {
-    struct together t = {.io = io, .elem_bytes = io->var ? VAR_GUESS : bkt_max_u64(1, io->elem_size)};
+    struct together t = {.io = io,
+                         .elem_bytes = io->var ? BKT_VAR_BYTES_WRITTEN : bkt_max_u64(1, io->elem_size)};
     struct bkt_err why = {.n = 0};
     if (!bkt_mul_u64(t.elem_bytes, io->chunk_elems, &t.chunk_bytes))
         t.chunk_bytes = UINT64_MAX;

@@ -32,6 +32,15 @@ int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_e
 /** Native-optional operations (H5VLnative.h) that have a meaning here. */
 int bkt_dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err);
 
+/** Bytes of memory that the conversion of a dataset takes, about, before it is done in pieces (selection.c;
+ *  they are shorter where possible).  Up to this size a read is one plan, and one round trip.  A write's
+ *  shorter pieces cut chunks, which are then stored twice. */
+#define BKT_CONVERT_PIECE (64U << 20)
+/** Bytes per element of variable size, for cutting pieces.  A smaller guess takes more memory, a larger one
+ *  more time. */
+#define BKT_VAR_BYTES_READ 64
+#define BKT_VAR_BYTES_WRITTEN 256
+
 /* ---- selection.c: the selections of a dataset and of the program's memory ---- */
 struct bkt_dsel {
     struct bkt_sel file, mem;

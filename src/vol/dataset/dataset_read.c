@@ -13,17 +13,8 @@
 #include "base/num.h"
 #include "base/os/scratch_pool.h"
 
-/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
- * (selection.c; they are shorter where possible).  Up to this size a read is one plan, and one round
- * trip. */
-#define PIECE       (64U << 20)
-/* The same where no requests wait: as much as scratch_pool.h keeps. */
+/* BKT_CONVERT_PIECE where no requests wait: as much as scratch_pool.h keeps. */
 #define PIECE_LOCAL (16U << 20)
-/* Elements converted at a time on their way into a selection: bounds the buffer. */
-#define BATCH       16384
-/* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory, a larger one
- * more time. */
-#define VAR_GUESS 64
 
 enum way { STRAIGHT, IN_PLACE, STAGED };
 
@@ -168,7 +159,7 @@ static int deliver(struct job *j, const struct bkt_value_column *col, uint64_t f
         BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, col, n, to, j->dxpl, err));
         return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
     }
-    size_t batch = !j->transform && !gives(&j->conv) && n > BATCH ? BATCH : n, bytes;
+    size_t batch = !j->transform && !gives(&j->conv) && n > BKT_CONVERT_BATCH ? BKT_CONVERT_BATCH : n, bytes;
     BKT_NEED(err, bkt_mul_size(batch, j->conv.dst, &bytes));
     BKT_CLEANUP(bkt_freep) unsigned char *packed = calloc(1, bytes);
     BKT_NEED(err, packed);
@@ -184,14 +175,14 @@ static int deliver(struct job *j, const struct bkt_value_column *col, uint64_t f
 
 static size_t piece_bytes(const struct job *j)
 {
-    return bkt_store_is_local(bkt_domain_store(j->o->io->dom)) ? PIECE_LOCAL : PIECE;
+    return bkt_store_is_local(bkt_domain_store(j->o->io->dom)) ? PIECE_LOCAL : BKT_CONVERT_PIECE;
 }
 
 /* ---- the plan ---- */
 
 static bool fits_one_piece(const struct job *j)
 {
-    uint64_t each = j->conv.src ? j->conv.src + j->conv.dst : VAR_GUESS;
+    uint64_t each = j->conv.src ? j->conv.src + j->conv.dst : BKT_VAR_BYTES_READ;
     return j->sel.file.n_elems <= piece_bytes(j) / each;
 }
 
@@ -249,7 +240,7 @@ static int staged_piece(struct job *j, const struct bkt_sel *piece, bool whole_c
 
 static int run_staged(struct job *j, struct bkt_err *err)
 {
-    size_t each = j->conv.src ? (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst) : VAR_GUESS;
+    size_t each = j->conv.src ? (j->conv.src > j->conv.dst ? j->conv.src : j->conv.dst) : BKT_VAR_BYTES_READ;
     BKT_CLEANUP(bkt_pieces_fini) struct bkt_pieces p;
     struct bkt_sel piece;
     uint64_t       first = 0;

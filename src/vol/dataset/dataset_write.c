@@ -13,13 +13,6 @@
 #include "vol/dataset/shared_transfer.h"
 #include "vol/open/permission_and_flush.h"
 
-/* Bytes of our own memory that one dataset's conversion takes, about, before it is done in pieces
- * (selection.c; they are shorter where possible).  Shorter pieces cut chunks, which are then stored
- * twice. */
-#define PIECE (64U << 20)
-/* Bytes per element of variable size, for cutting pieces: a smaller guess takes more memory. */
-#define VAR_GUESS 256
-
 struct job {
     struct bkt_vobj     *o;
     hid_t                mem_type, dxpl; /* borrowed */
@@ -162,7 +155,7 @@ static struct bkt_write staged_write(const struct job *j, const struct bkt_sel *
 
 static size_t each_bytes(const struct job *j)
 {
-    size_t stored = j->o->obj->dset.type->is_var ? VAR_GUESS : j->o->obj->dset.type->size;
+    size_t stored = j->o->obj->dset.type->is_var ? BKT_VAR_BYTES_WRITTEN : j->o->obj->dset.type->size;
     size_t each   = stored > j->mem_size ? stored : j->mem_size;
     return each ? each : 1;
 }
@@ -171,7 +164,7 @@ static size_t each_bytes(const struct job *j)
 
 static bool in_pieces(const struct job *j)
 {
-    return !j->straight && j->sel.file.n_elems > PIECE / each_bytes(j);
+    return !j->straight && j->sel.file.n_elems > BKT_CONVERT_PIECE / each_bytes(j);
 }
 
 static int add(struct job *j, struct bkt_write *w, struct staged *s, struct bkt_err *err)
@@ -204,7 +197,7 @@ static void parts_init(struct parts *p, struct job *j)
         .job = j, .done = j->sel.file.n_elems == 0, .pieces = j->sel.file.n_elems > 0 && in_pieces(j)};
     if (p->pieces)
         bkt_pieces_init(&p->p, &j->sel.file, chunk,
-                        bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), PIECE));
+                        bkt_piece_elems(&j->sel.file, chunk, each_bytes(j), BKT_CONVERT_PIECE));
 }
 
 static void parts_fini(struct parts *p)

@@ -273,10 +273,10 @@ int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct
 
 /* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch_pool.h keeps for the
  * next piece. */
-#define PIECE (16u << 20)
+#define SHORT_PIECE (16u << 20)
 
 /* Pieces have up to @p most bytes if the selection isn't regular, or if a row of chunks is longer than
- * PIECE.  Chunks that a cut divides are read again. */
+ * SHORT_PIECE.  Chunks that a cut divides are read again. */
 uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, size_t each, uint64_t most)
 {
     uint64_t bytes = each;
@@ -285,7 +285,7 @@ uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, 
         uint64_t n = sel->kind == BKT_SEL_ALL ? sel->dims[d] : sel->count[d] * sel->block[d];
         fits       = bkt_mul_u64(bytes, d ? n : bkt_min_u64(chunk_dims[0], n), &bytes);
     }
-    return bkt_max_u64((fits && bytes <= PIECE ? PIECE : most) / each, 1);
+    return bkt_max_u64((fits && bytes <= SHORT_PIECE ? SHORT_PIECE : most) / each, 1);
 }
 
 /* Selected places in one step of the cut dimension */

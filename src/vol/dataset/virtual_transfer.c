@@ -332,7 +332,7 @@ static int selections(const struct bkt_view *v, hid_t mem, hid_t file, hid_t *me
 
 /* ---- parts of a call ---- */
 
-#define BATCH 64 /* files that are opened side by side */
+#define FILES_AT_ONCE 64 /* files that are opened side by side */
 
 /* Parts that a selection touches. */
 struct touched {
@@ -380,10 +380,10 @@ static int transfer_parts(const struct bkt_view *v, struct transfer *t, const st
                           struct bkt_err *err)
 {
     for (size_t i = 0; i < all->n; i++) {
-        for (size_t k = i; v->expect && i % BATCH == 0 && k < i + BATCH && k < all->n; k++)
+        for (size_t k = i; v->expect && i % FILES_AT_ONCE == 0 && k < i + FILES_AT_ONCE && k < all->n; k++)
             v->expect(v, all->v[k].file);
         BKT_PASS(transfer_source(v, t, &all->v[i], err));
-        if (v->expect && i % BATCH == BATCH - 1)
+        if (v->expect && i % FILES_AT_ONCE == FILES_AT_ONCE - 1)
             BKT_PASS(sources_read(&t->later, err));
     }
     return sources_read(&t->later, err);

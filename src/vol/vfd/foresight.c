@@ -13,7 +13,7 @@
 #define PROOF_MAX  4                     /* each further proof multiplies the budget by 4, up to this one */
 #define INDEX_MAX  ((uint64_t)32 << 20)  /* bytes of needed guesses that were not asked for yet */
 #define DEPTH      32                    /* levels of an index */
-#define BATCH      1024                  /* guesses that are sorted and merged */
+#define GUESSES_AT_ONCE 1024 /* sorted and merged */
 #define GAP        ((uint64_t)64 << 10) /* bytes between two guesses of one request: a second costs more */
 #define SHARE      ((uint64_t)2 << 20)  /* bytes of one request for ranges that lie together */
 #define WINDOW     ((uint64_t)64 << 10)  /* fetched for a read that no structure foretold */
@@ -313,12 +313,12 @@ static void fetch(struct bkt_foresight *f, struct guess *g, size_t n, unsigned r
 /* Look at the structures that have arrived, and fetch the structures that they name. */
 static void pump(struct bkt_foresight *f)
 {
-    struct guess g[BATCH];
+    struct guess g[GUESSES_AT_ONCE];
     bkt_page_cache_poll(f->cache, on_arrived, f);
     look_all(f);
     for (unsigned rel = NEEDED + 1; rel-- > 0;)
         while (bkt_page_cache_counts(f->cache)->under_way < UNDER_WAY) {
-            size_t n = take(f, rel, g, BATCH);
+            size_t n = take(f, rel, g, GUESSES_AT_ONCE);
             if (!n)
                 break;
             fetch(f, g, n, rel);

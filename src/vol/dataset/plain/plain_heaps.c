@@ -112,7 +112,8 @@ static uint64_t gaps_join(const struct bkt_plain_dataset *s, struct bkt_fore_ran
 #define BUDGET     ((uint64_t)60 << 20)
 /* The share of it for collections that are fetched while chunks still arrive, in bytes. */
 #define EARLY ((uint64_t)24 << 20)
-#define PIECE      ((uint64_t)16 << 20) /* bytes of stored elements in a piece; their heaps are larger */
+/* Bytes of stored elements in a piece; their heaps are larger. */
+#define STORED_PIECE ((uint64_t)16 << 20)
 
 /* ---- addresses ---- */
 
@@ -450,7 +451,7 @@ static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned cha
     size_t n = (size_t)sel->n_elems;
     struct bkt_sequences *q = NULL;
     *given = false;
-    int rc = t->simple && to && n <= 2 * PIECE / t->s->addresses.size
+    int rc = t->simple && to && n <= 2 * STORED_PIECE / t->s->addresses.size
                  ? bkt_sequences_new(t->s, n, t->dxpl, to, &q, err)
                  : BKT_OK;
     if (rc == BKT_OK)
@@ -472,7 +473,7 @@ static int read_pieces(const struct target *t, const struct bkt_dsel *sel, struc
     uint64_t       first = sel->flat_at;
     size_t         each  = H5Tget_size(t->mem_type);
     bool           given;
-    bkt_pieces_init(&p, &sel->file, t->s->v.obj->dset.layout.dims, PIECE / t->s->addresses.size + 1);
+    bkt_pieces_init(&p, &sel->file, t->s->v.obj->dset.layout.dims, STORED_PIECE / t->s->addresses.size + 1);
     for (int more; (more = bkt_pieces_next(&p, &piece)) != 0; first += piece.n_elems) {
         BKT_PASS_MEM(err, more);
         BKT_PASS(fetch(t, &piece, t->to + first * each, &given, err));
@@ -521,7 +522,7 @@ int bkt_heaps_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t 
      * fetch one budget's bytes. */
     if (rc == BKT_OK && (t.to && sel.flat && sel.file.rank &&
                          (sel.file.kind == BKT_SEL_ALL || sel.file.kind == BKT_SEL_HYPER) &&
-                         sel.file.n_elems > PIECE / s->addresses.size + 1))
+                         sel.file.n_elems > STORED_PIECE / s->addresses.size + 1))
         return read_pieces(&t, &sel, err);
     if (rc == BKT_OK && sel.file.n_elems)
         BKT_PASS(read_whole(&t, &sel, &given, err));
