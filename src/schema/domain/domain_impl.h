@@ -88,6 +88,10 @@ void bkt_links_count_begin(struct bkt_links_count *c);
 BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, bool own);
 /** Whether the object was added with @p own. */
 bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id);
+/** Such an object to which no link is stored: it was made since bkt_links_count_shown(). */
+bool bkt_links_count_is_unseen(struct bkt_links_count *c, const struct bkt_id *id);
+/** Links to the objects that were made here may be stored, so that other writers find them. */
+void bkt_links_count_shown(struct bkt_links_count *c);
 /** One link to @p id more or less. */
 BKT_NODISCARD int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by);
 /** A group's links have been replaced, since another writer changed it. */
@@ -103,6 +107,9 @@ void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group
 /** Whether a group that is stored as version @p etag may have links that aren't counted: another version was
  *  counted, or all groups were counted once and this one wasn't. */
 bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
+/** As long as all groups were never counted: the local time at which the first object was made here.  Groups
+ *  that were changed since may have links to such objects.  0: none was made, or all were counted. */
+double bkt_links_count_since(struct bkt_links_count *c);
 /** The links to an object that are counted so far, without a request. */
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id);
 /** Groups that are counted. */

@@ -278,6 +278,13 @@ void bkt_objects_await(struct bkt_objects *c, const struct bkt_id *id)
         wait_for(c, e);
 }
 
+const struct bkt_object *bkt_objects_cached(struct bkt_objects *c, const struct bkt_id *id)
+{
+    BKT_HOLD(&c->lock);
+    const struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
+    return e && e->state == BKT_OBJECT_READY ? bkt_object_retain(e->object) : NULL;
+}
+
 int bkt_objects_each(struct bkt_objects *c, int (*fn)(const struct bkt_object *o, void *arg), void *arg)
 {
     int rc = BKT_OK;

@@ -24,6 +24,8 @@ BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id
 /** The same; an object that does not exist is not an error: *out is NULL. */
 BKT_NODISCARD int bkt_objects_find(struct bkt_objects *c, const struct bkt_id *id,
                                    const struct bkt_object **out, struct bkt_err *err);
+/** The same without a request: NULL if it isn't cached.  Release it with bkt_object_release(). */
+const struct bkt_object *bkt_objects_cached(struct bkt_objects *c, const struct bkt_id *id);
 /** Begin to fetch those of @p n objects (ids are copied) that aren't there.  Doesn't wait, and reports no
  *  failure. */
 void bkt_objects_prefetch(struct bkt_objects *c, const struct bkt_id *ids, size_t n);

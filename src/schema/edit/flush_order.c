@@ -386,6 +386,7 @@ int bkt_domain_flush_early(struct bkt_domain *d, struct bkt_err *err)
     BKT_PASS(flush_list(&f, err));
     d->edits->spilling = true;
     int rc = flush_phases(&f, err);
+    bkt_links_count_shown(d->links);
     bkt_absent_clear(d->edits);
     d->edits->spilling = false;
     d->edits->spill_at = rc < 0 ? d->edits->spill_at : 0;
@@ -421,6 +422,7 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     struct bkt_err blind_why = {.n = 0}, why = {.n = 0};
     int            blind     = bkt_edit_spare(d, &blind_why);
     int            rc        = flush_and_adopt(d, err);
+    bkt_links_count_shown(d->links);
     d->edits->doubt = false;
     BKT_TRY(err, rc, "%s: not everything is written; the rest is kept", d->name);
     d->edits->spill_at = 0;

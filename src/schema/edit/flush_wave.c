@@ -254,7 +254,9 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *eta
         bkt_object_release(o);
         BKT_NOMEM(err);
     }
-    if (o->kind == BKT_GROUP)
+    if (c->kept_links) /* other writers' links are hidden by ours, and aren't counted */
+        bkt_links_count_version(d->links, &c->id, "");
+    else if (o->kind == BKT_GROUP)
         bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);
     bkt_object_swap(c->obj, o);
     bkt_object_release(o);

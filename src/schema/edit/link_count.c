@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/clock.h"
 #include "base/os/thread.h"
 #include "base/random.h"
 #include "base/trace.h"
@@ -19,7 +20,11 @@ struct bkt_links_count {
     struct bkt_map *counts; /* id -> number of links, in place of a pointer */
     /* groups counted or queued -> a number made of their version, in place of a pointer */
     struct bkt_map *seen;
-    struct bkt_map *own;    /* objects made here while not everything is counted: their counts are right */
+    /* objects made here while not everything is counted: their counts are right -> the value of `shown` at
+     * that time, plus 1, in place of a pointer */
+    struct bkt_map *own;
+    intptr_t shown; /* calls of bkt_links_count_shown() */
+    double since;   /* when the first of them was made; 0: none */
 };
 
 struct bkt_links_count *bkt_links_count_new(void)
@@ -167,7 +172,9 @@ int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, b
 {
     BKT_HOLD(&c->lock);
     if (own || !c->complete)
-        BKT_PASS(bkt_map_set(&c->own, o->id.text, BKT_ID_LEN, c, NULL));
+        BKT_PASS(bkt_map_set_number(&c->own, o->id.text, BKT_ID_LEN, c->shown + 1));
+    if (c->own && c->since <= 0)
+        c->since = bkt_time_of_day();
     BKT_PASS(see(c, &o->id, NULL));
     return count_group(c, o, NULL);
 }
@@ -176,6 +183,18 @@ bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id)
 {
     BKT_HOLD(&c->lock);
     return bkt_map_get(c->own, id->text, BKT_ID_LEN) != NULL;
+}
+
+bool bkt_links_count_is_unseen(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    BKT_HOLD(&c->lock);
+    return bkt_map_number(c->own, id->text, BKT_ID_LEN) == c->shown + 1;
+}
+
+void bkt_links_count_shown(struct bkt_links_count *c)
+{
+    BKT_HOLD(&c->lock);
+    c->shown++;
 }
 
 int bkt_links_count_change(struct bkt_links_count *c, const struct bkt_id *id, int by)
@@ -225,6 +244,12 @@ bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *gr
     BKT_HOLD(&c->lock);
     uintptr_t counted = (uintptr_t)bkt_map_number(c->seen, group->text, BKT_ID_LEN);
     return counted ? counted != number || number == UNKNOWN : c->once;
+}
+
+double bkt_links_count_since(struct bkt_links_count *c)
+{
+    BKT_HOLD(&c->lock);
+    return c->once ? 0 : c->since;
 }
 
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id)

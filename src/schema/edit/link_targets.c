@@ -48,11 +48,11 @@ static void new_links_fini(struct new_links *x)
     bkt_map_free(x->targets, NULL);
 }
 
-/* Such an object is left out: no other writer has it, or hardly any. */
-static bool is_ours(struct bkt_domain *d, const struct bkt_id *id)
+/* Such an object is left out: no other writer has it. */
+static bool is_unseen(struct bkt_domain *d, const struct bkt_id *id)
 {
     const struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
-    return (c && c->is_new) || bkt_links_count_is_own(d->links, id);
+    return (c && c->is_new) || bkt_links_count_is_unseen(d->links, id);
 }
 
 /* Another writer can have deleted something. */
@@ -67,7 +67,7 @@ bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o)
     if (!has_others(d))
         return false;
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
-        if (!is_ours(d, &l->id))
+        if (!is_unseen(d, &l->id))
             return true;
     return false;
 }
@@ -75,7 +75,7 @@ bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o)
 static int add(struct bkt_domain *d, const struct bkt_id *group, const struct bkt_link *l,
                struct new_links *x)
 {
-    if (!l || l->cls != BKT_L_HARD || is_ours(d, &l->id))
+    if (!l || l->cls != BKT_L_HARD || is_unseen(d, &l->id))
         return BKT_OK;
     BKT_PASS(bkt_list_room(&x->v, x->n, &x->cap, sizeof *x->v));
     x->v[x->n] = (struct new_link){*group, l->id, strdup(l->name)};

@@ -18,12 +18,17 @@ int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id, struct bkt_er
     return BKT_OK;
 }
 
-/* The members of a removed group lose a link each. */
-static int loosen_members(struct bkt_domain *d, const struct bkt_object *o, struct bkt_err *err)
+/* The members of a removed group lose a link each.  Another version of the group may have been counted: it
+ * was evicted, and was read again with another writer's changes.  Then all links are counted again. */
+static int loosen_members(struct bkt_domain *d, const struct bkt_change *c, struct bkt_err *err)
 {
+    const struct bkt_object *o = c->obj;
     const struct bkt_link *l;
+    bool counted = o->kind != BKT_GROUP || c->is_new || !bkt_links_count_is_stale(d->links, &o->id, o->etag);
+    if (!counted)
+        bkt_links_count_forget(d->links);
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));) {
-        BKT_PASS_MEM(err, bkt_links_count_change(d->links, &l->id, -1));
+        BKT_PASS_MEM(err, bkt_links_count_change(d->links, &l->id, counted ? -1 : 0));
         BKT_PASS(bkt_edit_loosen(d, &l->id, err));
     }
     return BKT_OK;
@@ -33,7 +38,7 @@ static int remove_now(struct bkt_domain *d, const struct bkt_id *id, struct bkt_
 {
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, id, &c, err));
-    BKT_PASS(loosen_members(d, c->obj, err));
+    BKT_PASS(loosen_members(d, c, err));
     BKT_PASS(bkt_edit_use_all(d, c->obj, -1, err));
     if (d->edits->hooks)
         d->edits->hooks->removed(d, id);
@@ -160,12 +165,14 @@ void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
 #define READ_AT_ONCE 256  /* groups, as many as there are connections */
 #define A_PAGE       1000 /* keys in an answer of S3: more groups are listed in parts, side by side */
 #define SHARDS       16
+#define CLOCKS_DIFFER 3.0 /* seconds by which times of the store may differ from ours */
 
 struct spare {
     struct bkt_domain *d;
     struct bkt_map *gone; /* id -> struct bkt_change of the objects to be deleted */
     /* kept types -> uses that their forgotten change had taken away, as a negative number */
     struct bkt_map *unused;
+    double since;           /* by the store's clock: bkt_links_count_since() */
     struct bkt_ids changed; /* groups to be read */
     struct bkt_ids stays;   /* objects that are kept; nothing is done about them before all are known */
     struct bkt_ids uses;    /* committed types of these objects, once for each use */
@@ -191,33 +198,6 @@ static int collect_gone(struct spare *s, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* ---- groups that have changed since they were counted ---- */
-
-static int on_listed(const struct bkt_listed *e, void *arg)
-{
-    struct spare *s = arg;
-    struct bkt_id id;
-    if (!bkt_id_of_key(&s->d->doc.root, e->key, &id) || bkt_map_get(s->gone, id.text, BKT_ID_LEN) ||
-        !bkt_links_count_is_stale(s->d->links, &id, e->etag))
-        return BKT_OK;
-    return bkt_ids_add(&s->changed, &id);
-}
-
-static int list_groups(struct spare *s, struct bkt_err *err)
-{
-    char prefix[SHARDS + 1][40];
-    const char *prefixes[SHARDS + 1];
-    const char *root = s->d->doc.root.text + 2;
-    size_t n = 0;
-    bool many = bkt_links_count_groups(s->d->links) > A_PAGE;
-    (void)snprintf(prefix[n++], sizeof prefix[0], "db/%.17s/.group.json", root);
-    for (unsigned i = 0; i < (many ? SHARDS : 1); i++)
-        (void)snprintf(prefix[n++], sizeof prefix[0], many ? "db/%.17s/g/%x" : "db/%.17s/g/", root, i);
-    for (size_t i = 0; i < n; i++)
-        prefixes[i] = prefix[i];
-    return bkt_store_list_each(s->d->store, prefixes, n, on_listed, s, err);
-}
-
 /* ---- their targets ---- */
 
 static int spare_one(struct spare *s, const struct bkt_id *id)
@@ -239,27 +219,85 @@ static int spare_counted(struct spare *s)
     return BKT_OK;
 }
 
-/* Keep targets of hard links of a stored object, unless this flush takes the links away. */
+/* Links of other writers that ours hide aren't counted, and the group's version may be a counted one. */
+static int spare_hidden(struct spare *s)
+{
+    for (struct bkt_map_at at = {0}; bkt_map_walk(s->d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
+        for (struct bkt_map_at k = {0}; !c->removed && bkt_map_walk(c->theirs, &k);)
+            BKT_PASS(spare_one(s, k.value));
+    }
+    return BKT_OK;
+}
+
+/* Keep targets of hard links of a stored object, unless this flush takes the links away.  A kept object gets
+ * back all of its links: the changes of a removed object are forgotten. */
 static int spare_members(struct spare *s, const struct bkt_object *o)
 {
     const struct bkt_change *c = bkt_map_get(s->d->edits->changes, o->id.text, BKT_ID_LEN);
     const struct bkt_link *l;
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
-        if (!c || !bkt_replay_takes_link(c, l))
+        if (!c || c->removed || !bkt_replay_takes_link(c, l))
             BKT_PASS(spare_one(s, &l->id));
     return BKT_OK;
 }
 
-/* Keep the types of a kept object and, if it is a group, its members. */
+/* Keep the types of a kept object and, if it is a group, its members, which get back the links that its
+ * removal took away. */
 static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
 {
+    const struct bkt_link *l;
     const struct bkt_id *type;
     size_t pos = 0;
+    for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
+        BKT_PASS(bkt_links_count_change(s->d->links, &l->id, 1));
     while ((type = bkt_object_next_type(o, &pos))) {
         BKT_PASS(spare_one(s, type));
         BKT_PASS(bkt_ids_add(&s->uses, type));
     }
     return spare_members(s, o);
+}
+
+/* ---- groups that have changed since they were counted ---- */
+
+/* Groups that nobody has counted: those changed since this program made its first object are looked at. */
+static int look_at_recent(struct spare *s, const struct bkt_listed *e, const struct bkt_id *id)
+{
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = bkt_objects_cached(s->d->objects, id);
+    size_t n = 0, n_listed = 0;
+    const char *etag = bkt_etag_bare(o && o->etag ? o->etag : "", &n),
+               *listed = bkt_etag_bare(e->etag, &n_listed);
+    bool known = n && n == n_listed && memcmp(etag, listed, n) == 0;
+    return known ? spare_members(s, o) : bkt_ids_add(&s->changed, id);
+}
+
+static int on_listed(const struct bkt_listed *e, void *arg)
+{
+    struct spare *s = arg;
+    struct bkt_id id;
+    if (!bkt_id_of_key(&s->d->doc.root, e->key, &id) || bkt_map_get(s->gone, id.text, BKT_ID_LEN))
+        return BKT_OK;
+    if (bkt_links_count_is_stale(s->d->links, &id, e->etag))
+        return bkt_ids_add(&s->changed, &id);
+    return s->since > 0 && e->mtime >= s->since ? look_at_recent(s, e, &id) : BKT_OK;
+}
+
+static int list_groups(struct spare *s, struct bkt_err *err)
+{
+    char prefix[SHARDS + 1][40];
+    const char *prefixes[SHARDS + 1];
+    const char *root = s->d->doc.root.text + 2;
+    size_t n = 0;
+    s->since = bkt_links_count_since(s->d->links);
+    if (s->since > 0) /* S3 lists whole seconds, and clocks are compared in whole seconds */
+        s->since += (double)bkt_store_ahead(s->d->store) - CLOCKS_DIFFER;
+    bool many = bkt_links_count_groups(s->d->links) > A_PAGE;
+    (void)snprintf(prefix[n++], sizeof prefix[0], "db/%.17s/.group.json", root);
+    for (unsigned i = 0; i < (many ? SHARDS : 1); i++)
+        (void)snprintf(prefix[n++], sizeof prefix[0], many ? "db/%.17s/g/%x" : "db/%.17s/g/", root, i);
+    for (size_t i = 0; i < n; i++)
+        prefixes[i] = prefix[i];
+    return bkt_store_list_each(s->d->store, prefixes, n, on_listed, s, err);
 }
 
 typedef int on_object(struct spare *s, const struct bkt_object *o);
@@ -353,6 +391,7 @@ static int use_less(struct spare *s, struct bkt_err *err)
 static int find_all(struct spare *s, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, spare_counted(s));
+    BKT_PASS_MEM(err, spare_hidden(s));
     BKT_PASS(list_groups(s, err));
     BKT_PASS(read_all(s, &s->changed, spare_members, err));
     return read_all(s, &s->stays, keep_what_it_needs, err);
