@@ -332,12 +332,14 @@ static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
     return first;
 }
 
-static int report_gone(const struct bkt_domain *d, const struct bkt_message_names *gone, struct bkt_err *err)
+static int report_gone(const struct bkt_domain *d, struct bkt_err *err)
 {
-    if (!gone->n)
+    struct bkt_message_names gone = d->edits->gone;
+    if (!gone.n)
         return BKT_OK;
+    memset(&d->edits->gone, 0, sizeof d->edits->gone);
     BKT_FAIL(err, BKT_ENOENT, "%s: changes of %zu object%s that %s deleted by another writer are dropped: %s",
-             d->name, gone->n, gone->n == 1 ? "" : "s", gone->n == 1 ? "was" : "were", gone->text);
+             d->name, gone.n, gone.n == 1 ? "" : "s", gone.n == 1 ? "was" : "were", gone.text);
 }
 
 /* New objects that have no link yet may be unwanted. */
@@ -426,10 +428,9 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     d->edits->doubt = false;
     BKT_TRY(err, rc, "%s: not everything is written; the rest is kept", d->name);
     d->edits->spill_at = 0;
-    struct bkt_message_names gone = d->edits->gone;
-    memset(&d->edits->gone, 0, sizeof d->edits->gone);
     int first = bkt_rivals_report(d, err);
-    bkt_err_keep_first(&first, err, report_gone(d, &gone, &why), &why);
+    if (first == BKT_OK)
+        first = report_gone(d, err);
     bkt_err_keep_first(&first, err, bkt_doc_remove_old(d, &why), &why);
     BKT_PASS(take_removed(d, &f, first < 0 ? NULL : err));
     bkt_err_keep_first(&first, err, remove_objects(d, f.v, f.n, blind, &blind_why, &why), &why);

@@ -155,6 +155,10 @@ static int take_missing(struct wave *w, struct bkt_change *c, const struct bkt_r
         return failed(w->d, r, c, err);
     bkt_message_names_add(&w->d->edits->gone, c->id.text);
     bkt_objects_drop(w->d->objects, &c->id, false);
+    bkt_map_clear(&c->kept_links, NULL); /* nothing of it waits for another attempt */
+    bkt_map_clear(&c->kept_attrs, NULL);
+    if (c->extent)
+        c->extent->waits = false;
     c->state = BKT_PUT_DONE;
     return BKT_OK;
 }

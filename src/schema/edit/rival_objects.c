@@ -62,7 +62,7 @@ static int find_rivals(struct bkt_domain *d, struct rivals *r)
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
         const struct bkt_change *c = at.value;
-        for (struct bkt_map_at name = {0}; bkt_map_walk(c->theirs, &name);)
+        for (struct bkt_map_at name = {0}; !c->removed && bkt_map_walk(c->theirs, &name);)
             if (bkt_map_get(c->kept_links, name.key, name.n)) /* it wasn't taken back since */
                 BKT_PASS(add_rival(r, c, name.key, name.value));
     }

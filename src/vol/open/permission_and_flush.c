@@ -27,10 +27,9 @@ static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
 {
     struct bkt_err also = {.n = 0};
     int            rc   = BKT_OK;
-    if (!bkt_chunks_written(f->dom)) {
-        bkt_edit_doubt(f->dom, false);
+    bkt_edit_doubt(f->dom, false); /* an earlier flush may have left it */
+    if (!bkt_chunks_written(f->dom))
         return BKT_OK;
-    }
     bool any = bkt_chunks_dirty(f->dom);
     bkt_chunks_flush_begin(f->dom);
     if (any)
