@@ -216,8 +216,10 @@ static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
 }
 
 /* Note that an entry, made at @p created, is removed.  If it is a stored one, its time distinguishes it from
- * an entry that another writer makes under that name. */
-static int note_removal(struct bkt_change *c, struct bkt_map **deltas, const char *name, double created)
+ * an entry that another writer makes under that name.
+ * @param target  of a hard link; else "" */
+static int note_removal(struct bkt_change *c, struct bkt_map **deltas, const char *name, double created,
+                        const struct bkt_id *target)
 {
     struct bkt_map **olds = deltas == &c->links ? &c->old_links : &c->old_attrs;
     enum bkt_delta was = noted(*deltas, name);
@@ -227,7 +229,7 @@ static int note_removal(struct bkt_change *c, struct bkt_map **deltas, const cha
         struct bkt_old_entry *old = bkt_map_make(olds, name, n, sizeof *old);
         if (!old)
             return BKT_ENOMEM;
-        *old = (struct bkt_old_entry){.created = created};
+        *old = (struct bkt_old_entry){.id = *target, .created = created};
     }
     return note(c, deltas, name, BKT_DELTA_REMOVE);
 }
@@ -390,7 +392,7 @@ static int take_link(struct bkt_domain *d, struct bkt_change *c, const char *nam
     bool hard = l->cls == BKT_L_HARD;
     enum bkt_delta was = noted(c->links, name);
     c->numbers |= c->obj->track_order & 1;
-    BKT_PASS_MEM(err, note_removal(c, &c->links, name, l->created));
+    BKT_PASS_MEM(err, note_removal(c, &c->links, name, l->created, &target));
     if ((hard && bkt_links_count_change(d->links, &target, -1) < 0) ||
         bkt_links_remove(&c->obj->group.links, name, &out) < 0) {
         note_back(c->links, name, was);
@@ -493,7 +495,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, name);
     BKT_FAIL_IF(err, !a, BKT_ENOENT, "no attribute '%s'", name);
     enum bkt_delta was = noted(c->attrs, name);
-    BKT_PASS_MEM(err, note_removal(c, &c->attrs, name, a->created));
+    BKT_PASS_MEM(err, note_removal(c, &c->attrs, name, a->created, &(struct bkt_id){""}));
     if (bkt_attrs_remove(&c->obj->attrs, name, &out) < 0) {
         note_back(c->attrs, name, was);
         BKT_NOMEM(err);
@@ -518,7 +520,7 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
     char          *name = strdup(to), *old_name = NULL;
     enum bkt_delta was_to = noted(c->attrs, to), was_from = noted(c->attrs, from);
     if (!name || note(c, &c->attrs, to, BKT_DELTA_ADD) < 0 ||
-        note_removal(c, &c->attrs, from, a->created) < 0 ||
+        note_removal(c, &c->attrs, from, a->created, &(struct bkt_id){""}) < 0 ||
         bkt_named_rename(&c->obj->attrs.list, sizeof *c->obj->attrs.v, from, name, &old_name) < 0) {
         note_back(c->attrs, to, was_to);
         note_back(c->attrs, from, was_from);

@@ -27,6 +27,7 @@ enum bkt_delta {
 
 /** The stored link or attribute of a name that the program removed, or removed and made again. */
 struct bkt_old_entry {
+    struct bkt_id id; /* of a hard link: its target; else "" */
     double created; /* its time, by which it is recognised */
     double tried;   /* of the entry that a failed PUT may have stored in its place; 0: none */
 };
@@ -115,8 +116,10 @@ struct bkt_edits {
     bool unnamed;
     /* new objects that could not be stored: no stored link may lead to them; NULL: none */
     struct bkt_map *absent;
-    /* objects whose new links could not be stored: their old ones stay; NULL: none */
+    /* objects whose new links aren't stored: their old ones stay -> the group's struct bkt_change, or this
+     * struct if several groups have such links; NULL: none */
     struct bkt_map *unmoved;
+    bool held; /* removed objects stay: one of them leads to such an object, as of the last attempt */
     uint64_t dirty_bytes, serial;
     /* our id among writers that change counts (0: not chosen yet); our changes of counts */
     uint64_t writer, n_counts;
@@ -180,7 +183,7 @@ BKT_NODISCARD int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err);
  *  other writer exists (setting writers).
  *  @param only_new  only links of new groups */
 BKT_NODISCARD int bkt_edit_check_targets(struct bkt_domain *d, bool only_new, struct bkt_err *err);
-/** Whether a group has hard links to objects that weren't made here. */
+/** Whether a group has hard links to objects that another writer may have deleted. */
 bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o);
 /** Whether the store reports that the domain exists and the object doesn't; false if it reports neither. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id);
@@ -249,6 +252,25 @@ bool bkt_change_loses_links(const struct bkt_change *c);
  *                  still due */
 BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, size_t n, bool gaining,
                                  struct bkt_err *err);
+
+/* ---- moved_links.c ---- */
+
+/** Fill in edits->unmoved, before groups that lose links are stored.
+ *  @param at_once  all of them are about to be stored: only links wait that other writers' entries keep from
+ *                  being stored */
+BKT_NODISCARD int bkt_unmoved_note(struct bkt_domain *d, bool at_once, struct bkt_err *err);
+/** Whether another change than @p c has a link to the object that isn't stored.  @p id may be NULL. */
+bool bkt_unmoved_has(const struct bkt_domain *d, const struct bkt_change *c, const char *id);
+/** Whether such an object, or one in c->taken, has left a group that was removed afterwards. */
+bool bkt_unmoved_left_removed(const struct bkt_domain *d, const struct bkt_change *c);
+/** The number of changes of links, and whether some wait. */
+size_t bkt_unmoved_count(const struct bkt_domain *d, bool *waits);
+/** After bkt_unmoved_note(at_once): whether all links that wait do so because of other writers' entries. */
+bool bkt_unmoved_all_blocked(const struct bkt_domain *d);
+/** Add an object to a set, and those that have moved into new groups below it.
+ *  @param by  the value in the set; where another one is, struct bkt_edits replaces it */
+BKT_NODISCARD int bkt_moved_add(struct bkt_domain *d, struct bkt_map **set, const struct bkt_id *to, void *by,
+                                struct bkt_err *err);
 
 /* ---- rival_objects.c: several writers made the same thing ---- */
 

@@ -71,9 +71,7 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
  *
  * [B1] No stored link leads to an object that isn't stored.  Links to new objects that failed wait, and
  *      groups that were just stored with such a link are stored once more without it.
- * [B2] A moved object keeps its old link in the store until the new link is there.  Exception: it was moved
- * to another group, in place of a link that another writer has replaced meanwhile.  The flush reports that.
- */
+ * [B2] A moved object keeps its old link in the store until the new link is there (moved_links.c). */
 
 void bkt_absent_clear(struct bkt_edits *e)
 {
@@ -85,8 +83,6 @@ static int add_id(struct bkt_map **set, const struct bkt_id *id)
 {
     return bkt_map_set(set, id->text, BKT_ID_LEN, set, NULL);
 }
-
-/* ---- [B1] ---- */
 
 struct dangles {
     const struct bkt_map *absent;
@@ -129,43 +125,6 @@ static int note_absent(struct bkt_domain *d, struct bkt_err *err)
     BKT_PASS_MEM(err, bkt_objects_each(d->objects, find_dangling, &x));
     for (size_t i = 0; i < x.groups.n; i++)
         BKT_PASS(bkt_change_note_link(d, &x.groups.v[i], x.names.v[i], err));
-    return BKT_OK;
-}
-
-/* ---- [B2] ---- */
-
-static int note_new_group(struct bkt_edits *e, const struct bkt_change *c)
-{
-    const struct bkt_link *l;
-    for (size_t i = 0; (l = bkt_object_next_hard(c->obj, &i));)
-        BKT_PASS(add_id(&e->unmoved, &l->id));
-    return BKT_OK;
-}
-
-/* Note links that are still to be stored: all of a group whose turn is over, only kept ones of a group whose
- * turn comes. */
-static int note_gains(struct bkt_edits *e, const struct bkt_change *c)
-{
-    bool turn_comes = bkt_change_loses_links(c);
-    for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);) {
-        const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
-        if (l && l->cls == BKT_L_HARD && (!turn_comes || bkt_map_get(c->kept_links, at.key, at.n)))
-            BKT_PASS(add_id(&e->unmoved, &l->id));
-    }
-    return BKT_OK;
-}
-
-/* Objects that gained a link which isn't stored: links to them that are to be removed wait. */
-static int note_unmoved(struct bkt_domain *d, struct bkt_err *err)
-{
-    int rc = BKT_OK;
-    for (struct bkt_map_at at = {0}; rc == BKT_OK && bkt_map_walk(d->edits->changes, &at);) {
-        const struct bkt_change *c = at.value;
-        if (c->removed || c->obj->kind != BKT_GROUP)
-            continue;
-        rc = !c->is_new ? note_gains(d->edits, c) : d->edits->absent ? note_new_group(d->edits, c) : BKT_OK;
-    }
-    BKT_PASS_MEM(err, rc);
     return BKT_OK;
 }
 
@@ -270,19 +229,47 @@ static int flush_first(struct flush *f, enum phase p, int *first, struct bkt_err
     return BKT_OK;
 }
 
+/* Groups that lose links, in turns: as long as links wait for others that a turn has stored.  If a turn
+ * stores none, the groups are read again, since other writers may have changed them.  Then all are stored at
+ * once. */
+static int flush_losing(struct flush *f, struct bkt_err *err)
+{
+    enum turn { TURN_NORMAL, TURN_READ, TURN_AT_ONCE, TURN_END } turn = TURN_NORMAL;
+    struct bkt_domain *d = f->d;
+    while (turn < TURN_END && f->starts[PHASE_NOTHING] > f->starts[PHASE_LOSING]) {
+        size_t at = f->starts[PHASE_LOSING];
+        bool waits;
+        size_t before = bkt_unmoved_count(d, &waits);
+        d->edits->held = false;
+        BKT_PASS(bkt_unmoved_note(d, turn == TURN_AT_ONCE, err));
+        BKT_PASS(bkt_flush_some(d, f->v + at, f->starts[PHASE_NOTHING] - at, false, err));
+        size_t left = bkt_unmoved_count(d, &waits);
+        if (!waits || d->edits->absent)
+            break;
+        turn = left < before ? TURN_NORMAL : turn + 1;
+        if (turn != TURN_NORMAL) {
+            BKT_PASS(bkt_unmoved_note(d, true, err));
+            if (bkt_unmoved_all_blocked(d))
+                break;
+        }
+        BKT_PASS(flush_list(f, err));
+    }
+    return BKT_OK;
+}
+
 static int flush_phases(struct flush *f, struct bkt_err *err)
 {
     enum phase from = f->d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING;
+    f->d->edits->held = false;
     int first = BKT_OK;
     if (flush_first(f, from, &first, err) < 0)
         return first;
     size_t at = f->starts[from];
     for (enum phase p = from + 1; p <= PHASE_NOTHING; at = f->starts[p++]) {
         struct bkt_err why = {.n = 0};
-        bool late = p == PHASE_NOTHING; /* those that lose links */
-        if (late && f->starts[p] > at)
-            BKT_PASS(note_unmoved(f->d, err));
-        int rc = bkt_flush_some(f->d, f->v + at, f->starts[p] - at, p == PHASE_LOSING, &why);
+        int rc = p == PHASE_NOTHING
+                     ? flush_losing(f, &why)
+                     : bkt_flush_some(f->d, f->v + at, f->starts[p] - at, p == PHASE_LOSING, &why);
         bkt_err_keep_first(&first, err, rc, &why);
         if (f->d->edits->out_of_reach)
             break;
@@ -433,7 +420,8 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
         first = report_gone(d, err);
     bkt_err_keep_first(&first, err, bkt_doc_remove_old(d, &why), &why);
     BKT_PASS(take_removed(d, &f, first < 0 ? NULL : err));
-    bkt_err_keep_first(&first, err, remove_objects(d, f.v, f.n, blind, &blind_why, &why), &why);
+    if (!d->edits->held)
+        bkt_err_keep_first(&first, err, remove_objects(d, f.v, f.n, blind, &blind_why, &why), &why);
     bkt_err_keep_first(&first, err, stale, &stale_why);
     return first;
 }

@@ -130,19 +130,34 @@ static bool is_target_in(const struct bkt_map *targets, const json_t *link)
     return link && target_of(link, &to) == BKT_OK && bkt_map_get(targets, to.ptr, to.len);
 }
 
+/* Whether a stored link has to stay: its target has moved, and the new link isn't stored.  Or its target was
+ * removed, and such an object was in there. */
+static bool keeps_place(struct bkt_domain *d, const struct bkt_change *c, const json_t *old)
+{
+    const char *id = json_string_value(json_object_get(old, "id"));
+    if (bkt_unmoved_has(d, c, id) || is_target_in(c->taken, old))
+        return true;
+    const struct bkt_change *to = id ? bkt_map_get(d->edits->changes, id, strlen(id)) : NULL;
+    bool held = to && to->removed && bkt_id_kind(&to->id) == BKT_GROUP && bkt_unmoved_left_removed(d, c);
+    d->edits->held |= held;
+    return held;
+}
+
 /* Whether a delta has to wait: it adds a link to an object that isn't stored, or it removes the only stored
  * link to a moved object.  A group that was stored with the former kind of link loses it again. */
-static int link_waits(const struct bkt_domain *d, struct bkt_change *c, json_t *in, const char *name,
+static int link_waits(struct bkt_domain *d, struct bkt_change *c, json_t *in, const char *name,
                       enum bkt_delta delta, const json_t *value, bool *waits)
 {
     json_t *old = NULL;
     BKT_PASS(bkt_json_get_named(in, name, &old));
+    if (is_theirs(old, value, old_entry(c->old_links, name)))
+        return BKT_OK; /* apply() finds that */
     *waits = is_in(d->edits->absent, value);
     if (*waits && is_in(d->edits->absent, old)) {
         c->same = false;
         return bkt_json_del_named(in, name);
     }
-    *waits |= delta != BKT_DELTA_ADD && (is_in(d->edits->unmoved, old) || is_target_in(c->taken, old));
+    *waits |= delta != BKT_DELTA_ADD && keeps_place(d, c, old);
     return BKT_OK;
 }
 
@@ -163,27 +178,43 @@ static bool is_taken(const struct bkt_change *c, const json_t *stored, const str
     return false;
 }
 
-static int note_taken(struct bkt_change *c, const json_t *stored, const struct bkt_link *l,
-                      enum bkt_delta delta, struct bkt_err *err)
+/* The stored link of that name; NULL: none. */
+static json_t *stored_link(const json_t *stored, const char *name)
+{
+    json_t *in = json_object_get(stored, "links"), *old = NULL;
+    return in && bkt_json_get_named(in, name, &old) == BKT_OK ? old : NULL;
+}
+
+static int note_taken(struct bkt_domain *d, struct bkt_change *c, const json_t *stored,
+                      const struct bkt_link *l, enum bkt_delta delta, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
     BKT_PASS(bkt_link_emit(l, &value, err));
     BKT_PASS(target_of(value, &to));
-    return is_taken(c, stored, l, delta, value, &to) ? bkt_map_set(&c->taken, to.ptr, to.len, c, NULL)
-                                                     : BKT_OK;
+    if (bkt_map_get(c->taken, to.ptr, to.len) ||
+        (!is_taken(c, stored, l, delta, value, &to) &&
+         (delta == BKT_DELTA_ADD || !keeps_place(d, c, stored_link(stored, l->name)))))
+        return BKT_OK;
+    return l->cls == BKT_L_HARD ? bkt_moved_add(d, &c->taken, &l->id, c, err)
+                                : bkt_map_set(&c->taken, to.ptr, to.len, c, NULL);
 }
 
-/* A link that was renamed within a group, and can't have its new name, keeps its old one. */
-static int find_taken(struct bkt_change *c, const json_t *stored, struct bkt_err *err)
+/* A link that was renamed within a group, and can't have its new name, keeps its old one.  So does a link
+ * whose new name such a link keeps, and so on. */
+static int find_taken(struct bkt_domain *d, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
     bkt_map_clear(&c->taken, NULL);
     if (!bkt_change_loses_links(c))
         return BKT_OK;
-    for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);) {
-        const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
-        if (l && l->cls <= BKT_L_EXTERNAL)
-            BKT_PASS(note_taken(c, stored, l, (enum bkt_delta)(uintptr_t)at.value, err));
+    for (bool more = true; more;) {
+        size_t n = bkt_map_count(c->taken);
+        for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);) {
+            const struct bkt_link *l = bkt_links_find(&c->obj->group.links, at.key);
+            if (l && l->cls <= BKT_L_EXTERNAL)
+                BKT_PASS(note_taken(d, c, stored, l, (enum bkt_delta)(uintptr_t)at.value, err));
+        }
+        more = bkt_map_count(c->taken) > n;
     }
     return BKT_OK;
 }
@@ -551,7 +582,7 @@ static int replay_deltas(struct bkt_domain *d, struct bkt_change *c, json_t *sto
     bkt_map_clear(&c->theirs, free);
     BKT_PASS(spell_numbers(c->obj, stored, &n));
     if (c->obj->kind == BKT_GROUP && !new_links)
-        BKT_PASS(find_taken(c, stored, err));
+        BKT_PASS(find_taken(d, c, stored, err));
     if (c->obj->kind == BKT_GROUP)
         BKT_PASS(replay_names(d, c, true, new_links ? replay_new_link : replay_link, stored, err));
     if (!new_links) {
