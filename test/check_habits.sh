@@ -29,9 +29,11 @@ rule "no machine's path" "$(git ls-files -z 2>/dev/null | xargs -0 grep -nIE '(^
 rule "no registry's host name" \
     "$(git ls-files -z 2>/dev/null | xargs -0 grep -nIE '(deb|snapshot|security|ftp)\.debian\.org|archive\.ubuntu\.com|pypi\.org|pythonhosted' -- 2>/dev/null | grep -v '^test/check_habits\.sh:')"
 rule "no tabs or trailing blanks in C" "$(code -r --include='*.[ch]' "	| +$" src test bench)"
+rule "the end of a comment in a line of its own" "$(find src test bench -name '*.[ch]' -exec awk '
+    FNR == 1 { last = "" } /^ *\*\/$/ && last !~ /^ *\*$/ { print FILENAME ":" FNR ":" last } { last = $0 }' {} +)"
 rule "line longer than 110" "$(code -r --include='*.[ch]' '^.{111,}' src)"
 rule "line longer than 132, not a table, code or an address" \
-    "$(LC_ALL=C.UTF-8 grep -HnE '^.{133,}' DESIGN.md README.md CONTRIBUTING.md | grep -vE '^[^:]*:[0-9]*:(\||    |[^ ]*$)')"
+    "$(LC_ALL=C.UTF-8 grep -HnE '^.{133,}' $(git ls-files '*.md' 2>/dev/null | grep -v '^bench/') /dev/null | grep -vE '^[^:]*:[0-9]*:(\||    |[^ ]*$)')"
 for f in $(find src test bench -name '*.h' 2>/dev/null); do
     grep -q '^#ifndef .*_H' "$f" || grep -q '^#pragma once' "$f" || rule "no include guard" "$f"
 done

@@ -72,9 +72,8 @@ void bkt_stdfd_take(void)
     for (int i = 0; i < 3; i++) {
         if (fcntl(i, F_GETFD) >= 0)
             continue;
-        int fd = open("/dev/null", (i ? O_RDONLY : O_WRONLY) | O_CLOEXEC); /* opened the wrong way round, so
-                                                                              that reading or writing fails
-                                                                              with EBADF */
+        /* opened the wrong way round, so that reading or writing fails with EBADF */
+        int fd = open("/dev/null", (i ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
         if (fd > i) /* another thread was faster */
             (void)close(fd);
     }

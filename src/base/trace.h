@@ -21,6 +21,5 @@ enum bkt_trace_cat {
 BKT_NODISCARD int bkt_trace_set(const char *categories, struct bkt_err *err);
 /** Whether the category is enabled; any thread. */
 bool              bkt_trace_on(enum bkt_trace_cat cat);
-/** Print a line if the category is enabled; any thread.  It is cut at 1 KiB, and secrets in URLs are masked.
- */
+/** Print a line if the category is enabled; any thread.  It is cut at 1 KiB; secrets in URLs are masked. */
 void bkt_trace(enum bkt_trace_cat cat, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -12,8 +12,7 @@ bool bkt_uid_ok(const char *uid, size_t n);
 
 /** h5bucket_record_parse() without HDF5's error stack.  BKT_EINVAL: not a record. */
 int bkt_sample_record_parse(const char *text, size_t n, struct h5bucket_record *out, struct bkt_err *err);
-/** h5bucket_record_emit() without HDF5's error stack.  BKT_EINVAL: the record has no such text; BKT_ENOMEM.
- */
+/** h5bucket_record_emit() without HDF5's error stack.  BKT_EINVAL: the record has no such text; BKT_ENOMEM */
 int bkt_sample_record_emit(const struct h5bucket_record *r, int grammar, char text[H5BUCKET_RECORD_MAX],
                            struct bkt_err *err);
 

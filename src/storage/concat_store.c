@@ -123,8 +123,8 @@ static void concat_get(struct concat *j, struct bkt_req *req)
         return;
     }
     atomic_store(&g->left, n);
-    for (size_t i = 0, at = part_at(j, req->off); i < n; at++) /* g may have been freed when the last request
-                                                                  has started */
+    /* when the last request has started, g may be freed already */
+    for (size_t i = 0, at = part_at(j, req->off); i < n; at++)
         if (j->parts[at].store) {
             bkt_store_start(j->parts[at].store, &reqs[i]);
             i++;

@@ -1,8 +1,7 @@
 /* For each batch, the first process announces it, sends the others their requests, and gets their outcomes:
  *   length of the key, key; length of each condition, condition (0: none); length of the bytes, bytes
- * An outcome is an entry of a recording, which the first process plays for the requests that it gave away. If
- * it lacks an outcome, it sends the request itself: a PUT that was stored already is recognised by its bytes.
- */
+ * An outcome is an entry of a recording, which the first process plays for the requests that it gave away.
+ * If it lacks an outcome, it sends the request itself: a PUT that was stored is recognised by its bytes. */
 #include "storage/shared_puts.h"
 
 #include <pthread.h>

@@ -325,8 +325,8 @@ static void slab_read(struct bkt_dsetio *io, const struct bkt_sel *now)
             p->posted--;
             p->misses = 0;
         }
-        p->hits = expected ? p->hits + 1 : adjacent ? 2 : 1; /* two adjacent slabs are a pattern; any other
-                                                                step must come twice */
+        /* two adjacent slabs are a pattern; any other step must come twice */
+        p->hits = expected ? p->hits + 1 : adjacent ? 2 : 1;
         memcpy(p->step, step, sizeof step);
     } else if (p->known && !(p->last.kind == now->kind && p->last.rank == now->rank &&
                              !memcmp(p->last.start, now->start, p->last.rank * sizeof *p->last.start))) {
@@ -400,9 +400,8 @@ static struct reach reach_of(const struct bkt_dsetio *io, const struct bkt_sel *
                          BKT_AHEAD_PARTLY);
     r.most = (size_t)bkt_min_u64(
         bkt_max_u64(r.room / bkt_max_u64(size <= r.each ? size : read, SIBLING_COST), 1), MOST_AHEAD);
-    r.job  = bkt_min_u64(io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB,
-                         bkt_ceil_div(r.most, 4)); /* a reader that needs one dataset of a job waits for all
-                                                      of the job */
+    /* a reader that needs one dataset of a job waits for all of the job */
+    r.job = bkt_min_u64(io->where == BKT_AT_OBJECTS ? OBJECT_JOB : FILE_JOB, bkt_ceil_div(r.most, 4));
     return r;
 }
 

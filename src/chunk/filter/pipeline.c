@@ -216,9 +216,9 @@ struct decoding {
     bool            unchecked;
     bool            checksum; /* fletcher32 is in the list, so 4 more bytes are not a forgotten one */
     size_t          elem_size;
-    size_t          limit;  /* for stages of unknown length: many times what compressors and checksums add to
-                               a chunk that doesn't get shorter (a hundredth and some bytes); bounds malicious
-                               streams */
+    /* for stages of unknown length: many times what compressors and checksums add to a chunk that doesn't get
+     * shorter (a hundredth and some bytes); bounds malicious streams */
+    size_t          limit;
     size_t          stored; /* expected length of the stored bytes; 0: not known */
     struct bkt_span now;
     void           *mem; /* memory that `now` points to, unless it is the caller's */

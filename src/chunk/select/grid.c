@@ -399,8 +399,8 @@ bool bkt_grid_is_whole(const struct bkt_grid *g, uint64_t k, struct bkt_grid_run
 {
     struct bkt_grid_iter it;
     bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
-    return it.end == 1 && bkt_grid_next(&it, run) && run->len == g->chunk_elems; /* points may be selected
-                                                                                    twice */
+    /* the length counts, too: points may be selected twice */
+    return it.end == 1 && bkt_grid_next(&it, run) && run->len == g->chunk_elems;
 }
 
 uint64_t bkt_grid_n_elems(const struct bkt_grid *g, uint64_t k)

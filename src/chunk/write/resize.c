@@ -180,8 +180,8 @@ static int clear_kept(struct resize *r, struct bkt_err *err)
     while (bkt_map_walk(r->ws->chunks, &at)) {
         struct bkt_wchunk *c = at.value;
         enum where         w = where_is(r, c->coord);
-        bool               stored = c->base != BKT_BASE_ABSENT; /* perhaps stored by a flush after the list
-                                                                   was made */
+        /* perhaps stored by a flush after the list was made */
+        bool               stored = c->base != BKT_BASE_ABSENT;
         if (w != INSIDE && (stored || (w == CUT && bkt_wchunk_is_dirty(c))) && add_stored(c->coord, 0, r) < 0)
             BKT_NOMEM(err);
         if (w == OUTSIDE) /* deleting doesn't disturb the walk */

@@ -83,8 +83,7 @@ void bkt_unstored_names(struct bkt_domain *dom, struct bkt_message_names *out);
 /** Whether any chunk waits for a flush. */
 bool bkt_chunks_dirty(struct bkt_domain *dom);
 /** The domain is about to close: between bkt_chunks_let_go_begin() and bkt_chunks_let_go_end() a worker frees
- * the memory of stored chunks, while the caller does other work.  No chunk is written or read between them.
- */
+ * the memory of stored chunks, while the caller does other work.  No chunk is written or read then. */
 void bkt_chunks_let_go_begin(struct bkt_domain *dom);
 void bkt_chunks_let_go_end(struct bkt_domain *dom);
 

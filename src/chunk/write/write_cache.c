@@ -256,8 +256,8 @@ static void list_add(struct bkt_wlist *l, struct bkt_wchunk *c)
 static uint64_t cost_of(const struct bkt_wchunk *c)
 {
     const struct bkt_dsetio *io   = c->ws->io;
-    uint64_t                 cost = sizeof *c + 256 + c->raw.len; /* with the share of the map and of the
-                                                                     set */
+    /* with the share of the map and of the set */
+    uint64_t                 cost = sizeof *c + 256 + c->raw.len;
     cost += c->ws->cost / (bkt_map_count(c->ws->chunks) + 1);
     if (c->e)
         cost += c->e->len + (c->e->starts ? (c->e->n_starts + 1) * sizeof *c->e->starts : 0);

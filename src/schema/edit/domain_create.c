@@ -252,8 +252,8 @@ static int fill_unseen(struct bkt_domain *d, const struct bkt_name *n, const str
 {
     BKT_PASS(find_place(d, n, err));
     d->doc.root = *root;
-    if (d->set.user &&
-        *d->set.user) /* the other process was allowed to make the domain, and so is this one */
+    /* the other process was allowed to make the domain, and so is this one */
+    if (d->set.user && *d->set.user)
         BKT_PASS_MEM(err, bkt_acl_add(&d->doc, d->set.user, BKT_ACL_ALL));
     BKT_PASS(bkt_domain_equip(d, err));
     bkt_registry_count_fresh(1); /* it is found by its name alone */

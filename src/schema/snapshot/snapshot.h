@@ -69,8 +69,7 @@ BKT_NODISCARD int bkt_snapshot_count_key(struct bkt_snapshot_out *o, const char 
 /** Add an object.  BKT_EUNSUP: the snapshot would exceed BKT_SNAPSHOT_MAX. */
 BKT_NODISCARD int bkt_snapshot_add(struct bkt_snapshot_out *o, const struct bkt_id *id, const char *etag,
                                    const void *json, size_t n, struct bkt_err *err);
-/** The stored form, appended to @p out.  BKT_EUNSUP: with the keys it exceeds BKT_SNAPSHOT_MAX; BKT_ENOMEM.
- */
+/** The stored form, appended to @p out.  BKT_EUNSUP: with the keys it exceeds BKT_SNAPSHOT_MAX; BKT_ENOMEM */
 BKT_NODISCARD int bkt_snapshot_emit(const struct bkt_snapshot_out *o, struct bkt_buf *out,
                                     struct bkt_err *err);
 void              bkt_snapshot_out_fini(struct bkt_snapshot_out *o);

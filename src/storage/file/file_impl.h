@@ -11,10 +11,11 @@
  *      is set back or the file system's times are coarse.
  * [F5] With setting fsync, an object stored by a successful PUT survives a power cut: data first, then its
  *      name.  A DELETE survives it, too, except below db/: an object that reappears there is no longer
- * referenced, so it is an orphan (or it lies beside the objects that the next PUT of the same directory
- * stores: chunks that a smaller extent cut off). [F6] Files that others are just writing are not taken for
- * abandoned files, whatever the clocks are.  A file's ctime is always by the file system's clock (over a
- * network the server's), as is that of a file created to ask for it.  Its mtime is by its writer's clock.
+ *      referenced, so it is an orphan (or it lies beside the objects that the next PUT of the same directory
+ *      stores: chunks that a smaller extent cut off).
+ * [F6] Files that other writers are writing are not taken for abandoned files, whatever the clocks are.  A
+ *      file's ctime is always by the file system's clock (over a network the server's), as is that of a file
+ *      created to ask for it.  Its mtime is by its writer's clock.
  * [F7] If everybody may write to DIR, DIR/db and the scratch directories must belong to this user or to DIR's
  *      owner: another user may have put them there to get the data.  If only some users may write to DIR,
  *      they share the bucket.

@@ -294,8 +294,8 @@ static bool later(const struct timespec *a, const struct timespec *b)
 static int make_newer(struct bkt_dir_store *st, struct bkt_req *req, const struct temp *f,
                       const struct stat *old)
 {
-    static const long steps[] = {1, 1000, 1000000, 20000000, 999999999}; /* ns; larger steps for file systems
-                                                                            with coarser times */
+    /* ns; larger steps for file systems with coarser times */
+    static const long steps[] = {1, 1000, 1000000, 20000000, 999999999};
     struct stat       sb;
     for (size_t i = 0; i <= BKT_COUNT(steps); i++) {
         if (fstat(f->fd, &sb) < 0)

@@ -41,9 +41,9 @@ static int change_again(struct bkt_http_op *op)
 {
     if (op->put.failed)
         return op->put.failed;
-    op->put.looking = op->put.refused = op->doubt =
-        false; /* in doubt, it would be sent without its condition */
-    op->x.method    = bkt_op_name(op->req->op);
+    /* in doubt, the request would be sent without its condition */
+    op->put.looking = op->put.refused = op->doubt = false;
+    op->x.method = bkt_op_name(op->req->op);
     if (op->req->op == BKT_PUT) {
         op->x.put = op->req->put;
         op->x.put_len = op->req->put_len;

@@ -377,8 +377,8 @@ static int wait_ms(const struct bkt_engine *e)
         until = bkt_min_u64(until, bkt_min_u64(e->check_at, e->hedge_at));
     if (until == UINT64_MAX)
         return -1;
-    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000); /* fits an int; one check a minute
-                                                                             costs nothing */
+    /* bounded, so that it fits an int; one check a minute costs nothing */
+    return until <= e->now ? 0 : (int)bkt_min_u64(until - e->now, 60000);
 }
 
 /* Begin the exchanges that may begin.  Each step that frees a connection is followed by a check of the

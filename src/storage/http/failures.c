@@ -135,8 +135,8 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     const char *why  = op->refused.code ? op->refused.text : op->x.why;
     bool more =
         op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
-    if (more || bkt_http_spent_ms(op) >=
-                    bkt_retry_time(&op->http->policy, &op->retry)) /* more: only the time is over */
+    /* more: only the time is over */
+    if (more || bkt_http_spent_ms(op) >= bkt_retry_time(&op->http->policy, &op->retry))
         code = BKT_ETIME;
     /* if a request never began, the network is not the reason */
     const char *tip = op->retry.started_ms ? advice(wire, op->x.tls_failed, op->http->base.uri) : "";

@@ -287,8 +287,8 @@ static bool on_data(struct bkt_xfer *x, const void *p, size_t n)
     op->n_first += k;
     if (!ours) {
         size_t room = MAX_TROUBLE - bkt_min_u64(MAX_TROUBLE, op->trouble.len);
-        int rc = bkt_buf_add(&op->trouble, p, n < room ? n : room); /* on failure only the message has less
-                                                                       detail */
+        /* if this fails, the message has less detail */
+        int rc = bkt_buf_add(&op->trouble, p, n < room ? n : room);
         return rc == BKT_OK && (n <= room || op->reply.length < DRAIN_MAX);
     }
     if (!op->body_begun) {
@@ -464,9 +464,8 @@ static int judge(struct bkt_http_op *op)
     if (bkt_http_retry(op, wire))
         return BKT_HTTP_AGAIN;
     int rc = op->http->ops->judge(op->http, op);
-    if (rc == BKT_ENOENT && op->req->op == BKT_DELETE && !op->req->if_match) { /* AWS answers 204 here; the
-                                                                                  answer to this request's
-                                                                                  first try was lost */
+    /* AWS answers 204 here; elsewhere an earlier try may have deleted the object, and its answer was lost */
+    if (rc == BKT_ENOENT && op->req->op == BKT_DELETE && !op->req->if_match) {
         bkt_err_clear(op->req->err);
         return BKT_OK;
     }

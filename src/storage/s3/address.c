@@ -47,8 +47,8 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     while (n && path[n - 1] == '/')
         n--;
     p->scheme = strdup(u.https ? "https" : "http");
-    const char *host =
-        strchr(u.origin, '[') && strchr(url, '%') ? bkt_buf_str(&whole) : u.origin; /* a zone's name */
+    /* only the whole URL has the zone's name of an IPv6 address */
+    const char *host = strchr(u.origin, '[') && strchr(url, '%') ? bkt_buf_str(&whole) : u.origin;
     host = strstr(host, "://") + 3;
     p->host = strndup(host, strcspn(host, "/"));
     p->base   = strndup(path ? path : "", n);

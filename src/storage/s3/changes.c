@@ -24,9 +24,8 @@ void bkt_s3_change_init(struct bkt_http *h, struct bkt_http_op *op)
 {
     struct bkt_s3 *s = (struct bkt_s3 *)h;
     bool           sign = s->sign_payload && op->x.put_len;
-    if (!sign ||
-        bkt_sha256_hex(op->x.put, op->x.put_len, op->payload_hash) < 0) /* without a hash, the server decides
-                                                                           whether to accept it */
+    /* without a hash, the server decides whether to accept it */
+    if (!sign || bkt_sha256_hex(op->x.put, op->x.put_len, op->payload_hash) < 0)
         (void)snprintf(op->payload_hash, sizeof op->payload_hash, "%s", BKT_UNSIGNED_PAYLOAD);
     if (op->req->op == BKT_PUT && !op->own)
         bkt_http_sum_text(op->req->put, op->req->put_len, op->put.sum);

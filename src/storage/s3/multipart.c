@@ -201,8 +201,8 @@ static void part_done(struct bkt_req *req)
         req->rc = BKT_ERR(bkt_req_err(req), BKT_EFORMAT, "PUT %s: the answer for part %u has no ETag",
                           req->key, p->number);
     if (req->rc < 0) {
-        fail(m, req->rc == BKT_ENOENT ? BKT_ENET : req->rc, req->err); /* the upload does not exist any more;
-                                                                          this is not a missing object */
+        /* the upload does not exist any more; this is not a missing object */
+        fail(m, req->rc == BKT_ENOENT ? BKT_ENET : req->rc, req->err);
         m->failed = true;
     }
     bkt_req_fini(req);

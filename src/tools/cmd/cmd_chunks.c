@@ -291,12 +291,12 @@ const struct bkt_verb bkt_verb_chunks = {
     .text = "FILE is a path, or an s3:// or https:// name. Only its metadata are read. Without DATASET, the\n"
             "output has all datasets that can be reached from the root group. chunk_locations.h in\n"
             "src/schema/json describes the form of the JSON:\n\n"
-            "  {\"format\": \"h5bucket-chunks\", \"version\": 1, \"files\": [{\"uri\": ..., \"start\": 0, "
-            "\"size\": ..., \"etag\": ...}],\n"
-            "   \"datasets\": {\"/a\": {\"layout\": \"chunked\", \"shape\": [100], \"chunk\": [10], "
-            "\"item_size\": 4, \"type\": ...,\n"
-            "                         \"creation\": ..., \"chunks\": {\"0\": [offset, size], \"1\": [offset, "
-            "size, filter mask]}}}}",
+            "  {\"format\": \"h5bucket-chunks\", \"version\": 1,\n"
+            "   \"files\": [{\"uri\": ..., \"start\": 0, \"size\": ..., \"etag\": ...}],\n"
+            "   \"datasets\": {\"/a\": {\"layout\": \"chunked\", \"shape\": [100], \"chunk\": [10],\n"
+            "                       \"item_size\": 4, \"type\": ..., \"creation\": ...,\n"
+            "                       \"chunks\": {\"0\": [offset, size],\n"
+            "                                  \"1\": [offset, size, filter mask]}}}}",
     .opts = opts,
     .n_opts = sizeof opts / sizeof *opts,
     .json = true,

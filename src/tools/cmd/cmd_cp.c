@@ -179,7 +179,7 @@ const struct bkt_verb bkt_verb_cp = {
             "names count from the domain's folder in a bucket, and from the program's working folder on\n"
             "this machine. Relative names in external links are kept, so they lead elsewhere from another\n"
             "folder.\n\n"
-            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", "
+            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\",\n"
             "\"datasets_in_raw_files\"}.",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),
@@ -196,9 +196,8 @@ const struct bkt_verb bkt_verb_mv = {
             "moves; its objects stay in place. Into another bucket the domain is copied (h5bucket cp), and\n"
             "then deleted here. Other domains' external links to it are not changed. Relative names in its\n"
             "own external links, and names of raw files (H5Pset_external), are not changed either.\n\n"
-            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\", "
-            "\"datasets_in_raw_files\"};\n"
-            "the numbers are 0 if only the document moved.",
+            "JSON: {\"domain\", \"objects\", \"chunks\", \"bytes\", \"datasets_in_files\",\n"
+            "\"datasets_in_raw_files\"}; the numbers are 0 if only the document moved.",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),
     .json = true,

@@ -367,13 +367,12 @@ const struct bkt_verb bkt_verb_get = {
             "Data outside the domain are copied as well: chunks that are references into HDF5 files, and\n"
             "external raw files. Virtual datasets stay virtual. The file takes its name when it is\n"
             "complete.\n\n"
-            "DOMAIN may also be the name of a plain HDF5 file in a store. FILE then gets its bytes, in "
-            "ranges side by\n"
-            "side, all of one version. A download that was cut off leaves FILE.h5bucket-part, and the same "
-            "command\n"
-            "goes on with it, unless the file was replaced. With -n or -l, the objects are copied.\n\n"
+            "DOMAIN may also be the name of a plain HDF5 file in a store. FILE then gets its bytes, in\n"
+            "ranges side by side, all of one version. A download that was cut off leaves\n"
+            "FILE.h5bucket-part, and the same command goes on with it, unless the file was replaced. With\n"
+            "-n or -l, the objects are copied.\n\n"
             "The processes of an mpirun fetch and decode together; the first one writes FILE.\n\n"
-            "JSON: {\"file\", \"objects\"}; of a plain file {\"file\", \"kind\": \"file\", \"bytes\", "
+            "JSON: {\"file\", \"objects\"}; of a plain file {\"file\", \"kind\": \"file\", \"bytes\",\n"
             "\"resumed_bytes\"}.",
     .opts = opts,
     .n_opts = sizeof opts / sizeof *opts,

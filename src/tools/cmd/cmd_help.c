@@ -88,7 +88,7 @@ const struct bkt_verb bkt_verb_help = {
     .args = "[VERB]",
     .max_args = 1,
     .help = "list the verbs, or describe VERB",
-    .text = "JSON: [{\"name\", \"args\", \"help\", \"text\", \"options\": [{\"name\", \"letter\", \"arg\", "
+    .text = "JSON: [{\"name\", \"args\", \"help\", \"text\", \"options\": [{\"name\", \"letter\", \"arg\",\n"
             "\"values\", \"help\"}]}].",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),

@@ -473,11 +473,10 @@ const struct bkt_verb bkt_verb_ls = {
             "Each dataset is shown with its extent, type, layout, chunk shape and filters; -v counts its\n"
             "chunks. In folders, -v lists the keys of each domain to count its chunk objects and bytes, and\n"
             "-r goes into folders, not into domains.\n\n"
-            "JSON: a list with an object per NAME: {\"folder\", \"owner\", \"entries\": [{\"path\", "
-            "\"name\", \"kind\", ...}]} or\n"
-            "{\"domain\", \"owner\", \"objects\": [{\"path\", \"link\", \"kind\", \"id\", \"type\", "
-            "\"shape\", \"layout\", ...}]}.\n"
-            "A plain file has {\"kind\": \"file\", \"file\", \"objects\"}, and the ids are addresses in the "
+            "JSON: a list with an object per NAME: {\"folder\", \"owner\",\n"
+            "\"entries\": [{\"path\", \"name\", \"kind\", ...}]} or {\"domain\", \"owner\",\n"
+            "\"objects\": [{\"path\", \"link\", \"kind\", \"id\", \"type\", \"shape\", \"layout\", ...}]}.\n"
+            "A plain file has {\"kind\": \"file\", \"file\", \"objects\"}, and the ids are addresses in the\n"
             "file.",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),

@@ -181,12 +181,10 @@ const struct bkt_verb bkt_verb_stat = {
     .help = "show one object of a domain or HDF5 file: id, key, times, type, layout, attributes",
     .text = "OBJECT is a path in the domain or an id (d-...). It may also follow the domain's name:\n"
             "DOMAIN/g1/x. Without OBJECT, the root group is shown.\n\n"
-            "DOMAIN may also be a plain HDF5 file, in a store or on this machine. Its object has a field "
-            "file, and\n"
-            "its id is the address in the file. The hard links are counted without -l.\n\n"
-            "JSON: {\"kind\", \"id\", \"key\", \"type\", \"shape\", \"layout\", \"chunk\", \"filters\", "
-            "\"storage\",\n"
-            "\"attributes\", ...}.",
+            "DOMAIN may also be a plain HDF5 file, in a store or on this machine. Its object has a field\n"
+            "file, and its id is the address in the file. The hard links are counted without -l.\n\n"
+            "JSON: {\"kind\", \"id\", \"key\", \"type\", \"shape\", \"layout\", \"chunk\", \"filters\",\n"
+            "\"storage\", \"attributes\", ...}.",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),
     .json = true,

@@ -51,8 +51,7 @@ BKT_NODISCARD int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char
 /** A dataset whose blocks are shared: its number.  BKT_ENOMEM */
 BKT_NODISCARD int bkt_diff_shared_dataset(struct bkt_diff *d, const char *path,
                                           const struct bkt_blocks *whole, uint64_t elems, size_t *number);
-/** Put one of its blocks, which any of the processes compares.  A failure of a block so far is returned, too.
- */
+/** Put one of its blocks, which any process compares.  The failure of an earlier block is returned, too. */
 BKT_NODISCARD int bkt_diff_shared_block(struct bkt_diff *d, size_t number, const struct bkt_blocks *at);
 /** All its blocks are put.  @p bad, @p first: differences that were found without them */
 void bkt_diff_shared_done(struct bkt_diff *d, size_t number, uint64_t bad, uint64_t first);

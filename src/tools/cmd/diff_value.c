@@ -233,9 +233,9 @@ static bool is_of_hdf5(hid_t dset)
     return o && o->native_id >= 0;
 }
 
-/* Elements that were never written are alike, so one of them is enough. */
-enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_TOLD, HOLES_UNKNOWN }; /* TOLD: the same, according to the
-                                                                       creation lists: HDF5 can't read them */
+/* Elements that were never written are alike, so one of them is enough.  TOLD: equal by the creation lists,
+ * since HDF5 can't read them. */
+enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_TOLD, HOLES_UNKNOWN };
 
 /* Compares the fill values of the creation lists: HDF5 can't read unwritten elements with a fill value of
  * variable length from a file that is open for reading only. */

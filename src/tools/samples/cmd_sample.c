@@ -221,9 +221,8 @@ const struct bkt_verb bkt_verb_sample = {
         "verify compares the digests of all samples that the repository's names lead to, or of --records,\n"
         "many side by side. Damaged samples are listed, with the exit code 1. Samples in other formats\n"
         "than HDF5 are counted as foreign.\n\n"
-        "JSON of ls: {\"head\", \"branches\": [{\"name\", \"commit\", \"columns\": [...]}], \"files\": "
-        "[...]};\n"
-        "of verify: {\"samples\", \"whole\", \"foreign\", \"damaged\": [{\"record\", \"names\", "
+        "JSON of ls: {\"head\", \"branches\": [{\"name\", \"commit\", \"columns\": [...]}], \"files\":\n"
+        "[...]}; of verify: {\"samples\", \"whole\", \"foreign\", \"damaged\": [{\"record\", \"names\",\n"
         "\"message\"}]}.",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),

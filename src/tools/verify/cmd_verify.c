@@ -427,14 +427,12 @@ const struct bkt_verb bkt_verb_verify = {
             "Exit status: 0 all is well, or was repaired; 1 problems, or orphans that are left; 2 wrong\n"
             "usage. Data that can't be checked (a reference outside the stores of setting allow, a filter\n"
             "without code) are printed; with --deep they are problems.\n\n"
-            "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\", "
-            "\"path\", \"id\",\n"
-            "\"message\"}], \"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\", \"removed\", ...}], "
-            "\"objects\",\n"
-            "\"chunks\", \"references\", \"n_problems\", ...}, or with \"error\" in place of the numbers. "
-            "The kinds\n"
-            "are missing, malformed, unreadable, chunk, reference, changed, snapshot, userblock, unchecked\n"
-            "(data: a problem with --deep), and raw (never a problem).",
+            "JSON: a list with an object per domain or bucket: {\"name\", \"problems\": [{\"kind\",\n"
+            "\"path\", \"id\", \"message\"}], \"orphans\": [{\"id\" or \"tree\" or \"upload\", \"fresh\",\n"
+            "\"removed\", ...}], \"objects\", \"chunks\", \"references\", \"n_problems\", ...}, or with\n"
+            "\"error\" in place of the numbers. The kinds are missing, malformed, unreadable, chunk,\n"
+            "reference, changed, snapshot, userblock, unchecked (data: a problem with --deep), and raw\n"
+            "(never a problem).",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),
     .json = true,

@@ -3,8 +3,7 @@
 
 #include "vol/core/vol.h"
 
-/** HDF5 has a number even if no order is tracked: the place among the attributes.  A new attribute has none.
- */
+/** The number of a new attribute.  HDF5 numbers attributes even if no order is tracked: by their places. */
 #define BKT_ATTR_NO_NUMBER SIZE_MAX
 
 /** The @p i-th attribute in an order, borrowed from @p all; NULL past the end. */

@@ -27,8 +27,7 @@ BKT_NODISCARD int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t 
  * either side; BKT_EINVAL: not a group; … */
 BKT_NODISCARD int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child,
                                   struct bkt_err *err);
-/** H5Funmount(): @p name leads to the root group of the mounted file.  BKT_ENOENT: nothing is mounted there.
- */
+/** H5Funmount(): @p name leads to the root group of the mounted file.  BKT_ENOENT: nothing is mounted */
 BKT_NODISCARD int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err);
 
 /** The callback H5VL_object_get. */

@@ -258,9 +258,9 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
     if (has_pointers(d->type, file_type))
         (void)H5Treclaim(file_type, scalar, H5P_DEFAULT, mem);
     d->has_fill = rc == BKT_OK;
+    /* the fill value as it is stored; otherwise the list would differ from the model */
     if (rc == BKT_OK && bkt_has_tails(d->type) && !has_pointers(d->type, file_type))
-        rc = bkt_convert_set_fill(id, in_file, d, file_type, err); /* as it is stored, or the list would
-                                                                      differ from the model */
+        rc = bkt_convert_set_fill(id, in_file, d, file_type, err);
     return rc;
 }
 

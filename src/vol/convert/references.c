@@ -158,8 +158,8 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     struct bkt_err why = {.n = 0};
     int rc = BKT_PASS_H5(&why, obj = H5Ropen_object((H5R_ref_t *)(uintptr_t)ref, H5P_DEFAULT, H5P_DEFAULT),
                          "following a reference that is to be stored");
-    if (rc < 0 && bkt_vobj_ref_id(ref, in_file, id) == BKT_OK) /* deleted; as in HDF5, references to it
-                                                                    can still be moved */
+    /* the object was deleted; as in HDF5, references to it can still be moved */
+    if (rc < 0 && bkt_vobj_ref_id(ref, in_file, id) == BKT_OK)
         return BKT_OK;
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);

@@ -353,8 +353,8 @@ static int check_encoded(const struct bkt_type *t, struct bkt_err *err)
 static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err)
 {
     size_t n = 0;
-    BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5Tcopy(type); /* a committed type's encoding would be marked
-                                                                as committed */
+    /* a copy, since the encoding of a committed type would be marked as committed */
+    BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5Tcopy(type);
     BKT_NEED_H5(err, plain >= 0 && H5Tencode(plain, NULL, &n) >= 0, "encoding a datatype");
     BKT_PASS_MEM(err, bkt_buf_resize(&t->encoded, n));
     BKT_PASS(BKT_PASS_H5(err, H5Tencode(plain, t->encoded.ptr, &n), "encoding a datatype"));

@@ -1,15 +1,16 @@
 /* The program's transfer list, for transfers that HDF5 itself makes.
  *
  * A program that uses MPI may ask for collective access (H5Pset_dxpl_mpio).  HDF5 refuses such a list for
- * every file that wasn't opened by an MPI driver, and our own files never are. */
+ * every file that wasn't opened by an MPI driver, and the connector's files never are. */
 #pragma once
 
 #include "base/err.h"
 #include "vol/core/hid.h"
 
-/** The list for a file of our own, or one that each process reads by itself: @p dxpl, with independent
- * access.
- *  @p out: a new reference or a copy, for bkt_hid_closep().  BKT_EHDF5: @p dxpl is not a transfer list. */
+/** The list for a file of the connector, or one that each process reads by itself: @p dxpl with independent
+ *  access.
+ *  @param out  a new reference or a copy, for bkt_hid_closep()
+ *  @return BKT_OK; BKT_EHDF5: @p dxpl is not a transfer list */
 BKT_NODISCARD int bkt_xfer_alone(hid_t dxpl, hid_t *out, struct bkt_err *err);
 /** Whether a transfer list asks for collective access. */
 bool bkt_xfer_is_collective(hid_t dxpl);

@@ -62,8 +62,8 @@ struct bkt_vobj {
     bool               fill_checked; /* readable although never written, or was written */
     bool               was_written;  /* some of it, for certain */
     bool whole_values;               /* HDF5 converts elements whole (bkt_value_tree_init_whole()) */
-    struct bkt_vobj
-        *plain_dataset; /* plain: the dataset as chunk reads it (plain_read.h); NULL: not made yet */
+    /* plain: the dataset as chunk reads it (plain_read.h); NULL: not made yet */
+    struct bkt_vobj *plain_dataset;
     void (*plain_dataset_free)(struct bkt_vobj *v);
     struct bkt_buf     chunks;     /* dataset_chunks.c: existing chunks, listed once */
     bool               has_chunks;

@@ -62,8 +62,8 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     BKT_PASS(bkt_file_may_change(j->o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
     BKT_PASS(bkt_dataset_io(j->o, &io, err));
-    if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var) /* HDF5 checks the content of sequences
-                                                                     when it converts them */
+    /* HDF5 checks the content of sequences when it converts them */
+    if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var)
         return BKT_OK;
     BKT_PASS(bkt_convert_file_type(j->o, j->o->obj->dset.type, &j->file_type, err));
     j->mem_size = H5Tget_size(j->mem_type);

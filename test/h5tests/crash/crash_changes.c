@@ -131,8 +131,8 @@ static void write_rows(hid_t f, hsize_t from, hsize_t n, int base)
 static void change_links(hid_t f)
 {
     TRY(H5Lmove(f, "a/moves", f, "b/moved", H5P_DEFAULT, H5P_DEFAULT));
-    TRY(H5Lmove(f, "a/there", f, "b/there", H5P_DEFAULT, H5P_DEFAULT)); /* each group gains the member that
-                                                                           the other loses */
+    /* each group gains the member that the other loses */
+    TRY(H5Lmove(f, "a/there", f, "b/there", H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5Lmove(f, "b/back", f, "a/back", H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5Ldelete(f, "a/goes", H5P_DEFAULT));
     TRY(H5Ldelete(f, "a/tree", H5P_DEFAULT));

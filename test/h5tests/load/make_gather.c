@@ -123,8 +123,8 @@ int main(int argc, char **argv)
         const char *name;
         enum oddity form;
     } grown[] = {{"filtered", NONE}, {"unfiltered", UNFILTERED}, {"contiguous", CONTIGUOUS}, {"external", EXTERNAL}};
-    for (size_t i = 0; i < sizeof grown / sizeof *grown; i++) /* each as it is first, with twice the steps,
-                                                                 and with one more */
+    /* each as it is first, with twice the steps, and with one more */
+    for (size_t i = 0; i < sizeof grown / sizeof *grown; i++)
         for (int n = 0; n < 3; n++) {
             char name[48];
             (void)snprintf(name, sizeof name, "%s%d.h5", grown[i].name, n);

@@ -37,8 +37,7 @@ static void *symbol(const struct hdf5 *h, const char *name)
     return s;
 }
 
-/* In a program that is itself linked with HDF5, a library's own variables would be the program's otherwise.
- */
+/* In a program that is itself linked with HDF5, a library's variables would otherwise be the program's. */
 #ifdef EACH_IS_LINKED
 #define SCOPE RTLD_DEEPBIND
 extern int H5open(void);

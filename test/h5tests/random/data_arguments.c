@@ -475,8 +475,8 @@ hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads)
     H5T_class_t cls = H5Tget_class(type);
     if (rnd_chance(r, 8)) {
         static const int ways[] = {H5T_CONV_UNHANDLED, H5T_CONV_HANDLED, H5T_CONV_ABORT};
-        const int       *way    = &ways[rnd_below(r, reads ? 3 : 2)]; /* of bytes written until then HDF5
-                                                                         keeps a part */
+        /* an abort only where the program reads: HDF5 keeps a part of the bytes written until then */
+        const int       *way    = &ways[rnd_below(r, reads ? 3 : 2)];
         H5Pset_type_conv_cb(p, on_conv, (void *)(uintptr_t)way);
         note(run, "with a callback that says %d ", *way);
     }

@@ -66,8 +66,8 @@ struct read {
 static void read_begin(struct run *run, struct read *x)
 {
     x->type = random_mem_type(run, x->d->type);
-    if (H5Tget_class(x->d->type) == H5T_STRING && !x->d->full) { /* if nothing is stored, HDF5 returns zeros
-                                                                    without converting them */
+    /* if nothing is stored, HDF5 returns zeros without converting them */
+    if (H5Tget_class(x->d->type) == H5T_STRING && !x->d->full) {
         H5Tclose(x->type);
         x->type = H5Tcopy(x->d->type);
     }

@@ -348,9 +348,10 @@ static void said_sets(hid_t f, struct out *o)
             say_sets(g, said_names[i], o);
         }
         H5Lcreate_external("x", "/", g, "\xc3\xa4", lcpl, H5P_DEFAULT);
-        H5Lmove(g, "\xc3\xa4", g, "\xc3\xb6", H5P_DEFAULT, H5P_DEFAULT); /* the list's counts, not the former
-                                                                            one */
-        H5Arename(g, said_names[0], "\xc3\xb6");                         /* and here the former one */
+        /* the character set of the list counts, not the link's former one */
+        H5Lmove(g, "\xc3\xa4", g, "\xc3\xb6", H5P_DEFAULT, H5P_DEFAULT);
+        /* here the former one counts */
+        H5Arename(g, said_names[0], "\xc3\xb6");
         say_sets(g, "\xc3\xb6", o);
         H5Arename(g, said_names[1], said_names[0]);
         say_sets(g, said_names[0], o);

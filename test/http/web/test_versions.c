@@ -19,8 +19,8 @@ static struct {
     const char *url;
 } now;
 
-static size_t length(int version) { return BYTES - (size_t)version; } /* its last bytes are missing where this
-                                                                         counts */
+/* Bytes of a version where stamps (size and time) distinguish the versions: the last bytes are missing. */
+static size_t length(int version) { return BYTES - (size_t)version; }
 
 static char *dataset_json(unsigned n)
 {

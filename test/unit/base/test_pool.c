@@ -79,8 +79,8 @@ static void many_threads_share_many_workers(void **state)
             assert_int_equal(pthread_create(&t[i], NULL, submit_part, &from[i]), 0);
         for (int i = 0; i < 4; i++)
             (void)pthread_join(t[i], NULL);
-        for (int i = 0; i < 30000 && atomic_load(&done) < N; i++) /* a shutdown does not help a job that no
-                                                                     worker was woken for */
+        /* a shutdown does not help a job that no worker was woken for */
+        for (int i = 0; i < 30000 && atomic_load(&done) < N; i++)
             usleep(1000);
         assert_int_equal(atomic_load(&done), N);
         check_all();

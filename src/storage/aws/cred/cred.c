@@ -38,8 +38,7 @@ struct bkt_cred {
     enum { TRUSTED, DOUBTED, REFUSED } word; /* a server's judgement of `now`; doubted: they may be right
                                                 after all */
     enum bkt_cred_from from, fail_from; /* source of `now`; source of the last failure */
-    uint64_t fetched_ms, failed_ms,
-        renewed_ms; /* times; renewed: a fetch in the background began; 0: never */
+    uint64_t fetched_ms, failed_ms, renewed_ms; /* renewed: a fetch in the background began; 0: never */
     int fail;
     struct bkt_err *why; /* of the last failure; may be NULL */
     struct waiter *waiters;

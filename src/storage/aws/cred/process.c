@@ -94,10 +94,8 @@ static int spawn_with(struct child *c, char **argv, int out, int errors)
     sigset_t none, all;
     (void)sigemptyset(&none);
     (void)sigemptyset(&all);
-    (void)sigaddset(
-        &all,
-        SIGPIPE); /* this library's threads block signals, and applications ignore SIGPIPE: the child must not
-                     inherit either */
+    /* threads of this library block signals, and programs ignore SIGPIPE; the child must inherit neither */
+    (void)sigaddset(&all, SIGPIPE);
     (void)sigaddset(&all, SIGCHLD);
     if (posix_spawn_file_actions_init(&fa) != 0)
         return ENOMEM;

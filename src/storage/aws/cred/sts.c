@@ -222,9 +222,10 @@ int bkt_cred_assume(struct bkt_cred_fetch *f, const struct bkt_cred_role *role, 
                                                   .url = t.url,
                                                   .headers = headers,
                                                   .body = bkt_buf_str(&body),
-                                                  .timeout_ms = 10000, /* STS may be far away; AWS has no such
-                                                                          limit */
-                                                  .connect_ms = 3000,  /* two SYNs, sent after 0 and 1 s */
+                                                  /* STS may be far away; AWS has no such limit */
+                                                  .timeout_ms = 10000,
+                                                  /* two SYNs, sent after 0 and 1 s */
+                                                  .connect_ms = 3000,
                                                   .tries = 3},
                           &status, &reply, err),
             "%.250s", source);

@@ -466,21 +466,17 @@ const struct bkt_verb bkt_verb_export = {
     .max_args = 2,
     .help = "write a kerchunk reference set of a domain or HDF5 file, for Zarr's programs",
     .text =
-        "NAME is a domain, or an HDF5 file by its path, s3:// or https:// name. The set names the place "
-        "of each\n"
-        "chunk. fsspec and Zarr, and xarray on top of them, read the values from there.\n\n"
+        "NAME is a domain, or an HDF5 file by its path, s3:// or https:// name. The set names the place\n"
+        "of each chunk. fsspec and Zarr, and xarray on top of them, read the values from there.\n\n"
         "  h5bucket export --kerchunk s3://b/home/run7.h5 run7.json\n\n"
-        "deflate, shuffle, fletcher32, zstd, bzip2 and blosc are codecs of numcodecs (fletcher32 since "
-        "0.12).\n"
-        "Dimension scales become _ARRAY_DIMENSIONS. Arrays of up to 512 bytes are in the set itself. So "
-        "are those\n"
-        "of up to 1 MiB whose chunks Zarr can't decode, and strings of variable length.\n\n"
-        "Other parts are left out and named on stderr: types without a dtype, filters without a codec of "
-        "the\n"
-        "same bytes, chunks that skip filters, soft and external links, further names of a group, committed "
-        "types,\n"
-        "attributes that are not JSON's. The exit code is then 1. Names of an enumeration's values are "
-        "lost without a note.",
+        "deflate, shuffle, fletcher32, zstd, bzip2 and blosc are codecs of numcodecs (fletcher32 since\n"
+        "0.12). Dimension scales become _ARRAY_DIMENSIONS. Arrays of up to 512 bytes are in the set\n"
+        "itself. So are those of up to 1 MiB whose chunks Zarr can't decode, and strings of variable\n"
+        "length.\n\n"
+        "Other parts are left out and named on stderr: types without a dtype, filters without a codec of\n"
+        "the same bytes, chunks that skip filters, soft and external links, further names of a group,\n"
+        "committed types, attributes that are not JSON's. The exit code is then 1. Names of an\n"
+        "enumeration's values are lost without a note.",
     .opts = opts,
     .n_opts = BKT_COUNT(opts),
     .run = run,

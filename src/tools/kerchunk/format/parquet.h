@@ -23,8 +23,8 @@ struct parquet_value {
 };
 struct parquet_table {
     uint64_t n_rows;
-    struct parquet_value *
-        *columns; /* in the order of the names asked for; NULL: the file has no such column */
+    /* in the order of the names asked for; NULL: the file has no such column */
+    struct parquet_value **columns;
     size_t n_columns;
     struct bkt_buf *pages; /* decoded pages that values point into */
     size_t n_pages, cap_pages;

@@ -264,8 +264,8 @@ static void an_older_view_writes(bool whole_chunk, bool to_the_border)
     struct bkt_write   wr    = {.io = older, .file = &one, .src = v};
     CHECK(wrong(older, whole, "older", 0) == 0, "the older view has read all");
     near.start[0] -= 1;
-    struct bkt_write before = {.io = older, .file = &near, .src = v}; /* so that the chunk is kept with its
-                                                                         elements */
+    /* so that the chunk is kept with its elements */
+    struct bkt_write before = {.io = older, .file = &near, .src = v};
     if (!whole_chunk && !to_the_border)
         CHECK(bkt_write_datasets(&before, 1, &err) == BKT_OK && bkt_chunks_flush(b.dom, &err) == BKT_OK, "%s", story(&err));
     CHECK(bkt_chunks_resize(io, less, &err) == BKT_OK && flush(w.dom, &err) == BKT_OK, "%s", story(&err));

@@ -432,8 +432,7 @@ static void a_value_is_replaced_alone(void)
     close_all(d, e, f);
 }
 
-/* Another writer may replace an attribute's type and keep its time: HSDS does so if it is asked to replace.
- */
+/* Another writer may replace an attribute's type and keep its time: HSDS does so when it replaces one. */
 static void narrow_type(struct bkt_domain *d, const struct bkt_id *id)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0}, other = {0};

@@ -1,5 +1,4 @@
-/* Every JSON object of the sample buckets: read whole, cut short, mutated; and its key follows from its id.
- */
+/* Every JSON object of the sample buckets: read whole, cut short, mutated; its key follows from its id. */
 #include "helpers/sanitizer.h"
 #include "schema/json/documents.h"
 #include "unit/schema/json/json_testing.h"
