@@ -1,6 +1,6 @@
 /* Reading a dataset: one request is one plan, however many chunks it touches.
  *
- *   selection x chunk grid -> the chunks touched and what of each   (grid.c)
+ *   selection x chunk grid -> the touched chunks, the part of each  (grid.c)
  *   chunk -> store, key, offset, length, filters                    (chunk/read/references.c)
  *   ranges, merged and split, many in flight                        (read.c)
  *   decode on workers while others still arrive                     (pipeline.h)

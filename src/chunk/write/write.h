@@ -1,9 +1,9 @@
 /* Writing a dataset: one request is one plan, however many chunks and datasets it touches.
  *
- *   selection x chunk grid -> the chunks touched and what of each      (grid.c)
- *   chunks written into the domain's dirty cache                       (write_cache.h)
- *   encoded on workers, PUT in the background, many in flight          (store_task.c)
- *   or, for large requests, straight from the caller's memory          (write_uncached.c)
+ *   selection x chunk grid -> the touched chunks, and the part of each  (grid.c)
+ *   chunks written into the domain's dirty cache                         (write_cache.h)
+ *   encoded on workers, PUT in the background, many in flight            (store_task.c)
+ *   or, for large requests, straight from the caller's memory            (write_uncached.c)
  *
  * Written elements are visible to every read of this process at once.  They are in the store after
  * bkt_chunks_flush().  Writes go to the background as the cache fills (bkt_settings_write_cache()).  If such

@@ -1,4 +1,5 @@
-/* Domains made. */
+/* Creation of domains: checks of the name, of the folders above and of rights; the document and the root
+ * group. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -112,12 +112,12 @@ BKT_NODISCARD int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt
 /** The same without blanks. */
 BKT_NODISCARD int bkt_json_dump_compact(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
 
-/** Look up a word in a table: its index, or -1. */
+/** A row of a table of words. */
 struct bkt_word {
     const char *text;
     int         value;
 };
 /** The value of the row with @p text, else @p missing. */
 int bkt_word_find(const struct bkt_word *table, size_t n, const char *text, int missing);
-/** The first with that value; NULL. */
+/** The text of the first row with @p value; NULL: no row has it. */
 const char *bkt_word_of(const struct bkt_word *table, size_t n, int value);

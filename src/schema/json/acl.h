@@ -32,8 +32,8 @@ BKT_NODISCARD int bkt_acl_edit(const void *json, size_t n, const struct bkt_acl_
 
 /** Add an entry.  BKT_ENOMEM */
 BKT_NODISCARD int bkt_acl_add(struct bkt_domain_doc *doc, const char *user, unsigned allow);
-/** The owner and the access list of a new document: the owner may do all, and users with an entry in @p
- * folder (may be NULL) that grants anything keep that entry, except "default".  BKT_ENOMEM */
+/** Set the owner and the access list of a new document.  The owner may do all.  Users with an entry in
+ *  @p folder that grants anything keep that entry, except "default".  @p folder may be NULL.  BKT_ENOMEM */
 BKT_NODISCARD int bkt_acl_inherit(struct bkt_domain_doc *doc, const char *owner,
                                   const struct bkt_domain_doc *folder);
 /** A new folder's document (HSDS's rules): as bkt_acl_inherit() from @p parent, and everybody may read. */

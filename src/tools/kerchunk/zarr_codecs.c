@@ -1,4 +1,4 @@
-/* See codecs.h.  numcodecs' documentation describes each codec's bytes. */
+/* See zarr_codecs.h.  numcodecs' documentation describes each codec's bytes. */
 #include "tools/kerchunk/zarr_codecs.h"
 
 #include <string.h>

@@ -166,11 +166,9 @@ static void put_fixed(struct sink *s, const struct bkt_type *t, const unsigned c
         put_hex(s, p, n);
 }
 
-#define MAX_NEST 40 /* types nest no deeper; schema_json.h */
-
 static void put_one(struct sink *s, const struct bkt_type *t, struct bkt_rd *r, unsigned depth)
 {
-    if (!r->ok || depth > MAX_NEST) {
+    if (!r->ok || depth > BKT_TYPE_DEPTH) {
         put_null(s);
     } else if (t->cls == BKT_T_COMPOUND) {
         put_fields(s, t, r, depth);

@@ -32,10 +32,9 @@ struct bkt_file {
     bool               lost;      /* its changes are lost as the process ends; reported once */
     bool no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
     struct bkt_vobj   *handle;  /* the object behind the file's id; NULL once it is closed */
-    struct bkt_mount  *mounts;  /* linked_files.c */
+    struct bkt_mount  *mounts;  /* mounted_files.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
-    void (*drop_links)(
-        struct bkt_file *f);    /* releases `mounts` and `exts`; set with the first one, else NULL */
+    void (*drop_links)(struct bkt_file *f); /* releases `mounts` and `exts`; set with the first one, else NULL */
     struct bkt_vobj   *objects; /* open objects, for H5Fget_obj_ids */
     struct bkt_file   *next;    /* bkt_file_next() */
 };

@@ -1,4 +1,5 @@
-/* Sources of virtual datasets that have no stored data: they count as absent, whatever their extent. */
+/* Virtual datasets of domains: their sources and their extent.  A source without stored data counts as
+ * absent, whatever its extent. */
 #include "vol/dataset/virtual.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static bool virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type)
     return bkt_chunk_iter(io, on_chunk, &any, NULL) == BKT_OK && !any;
 }
 
-/* Virtual datasets of domains: their sources and their extent. */
+/* ---- a dataset's mappings ---- */
 
 #define MAX_DEPTH 16 /* virtual datasets of virtual datasets; a dataset that is its own source ends here */
 

@@ -15,7 +15,8 @@ struct bkt_foresight;
 /** The type that libhdf5 gives for a read; its other types are BKT_FORE_OTHER. */
 enum bkt_fore_type { BKT_FORE_SUPER, BKT_FORE_HEADER, BKT_FORE_RAW, BKT_FORE_OTHER };
 
-/** @param cache  borrowed for its life
+/** Make the reader of one file.
+ *  @param cache  borrowed until bkt_foresight_free()
  *  @param size   of the file, bytes
  *  @return NULL: out of memory */
 struct bkt_foresight *bkt_foresight_new(struct bkt_page_cache *cache, uint64_t size);
