@@ -96,7 +96,7 @@ static int group_open(void (*get_params)(void), int64_t fapl, struct bkt_comm **
     BKT_FAIL_IF(err, !alive(), BKT_EINVAL,
                 "the file access list names the mpio driver, but MPI is not running; call MPI_Init first");
     BKT_FAIL_IF(err, get(fapl, &comm, &info) < 0, BKT_EHDF5,
-                "H5Pget_mpi_params() failed for the file access list; is its communicator still valid?");
+                "the file access list: H5Pget_mpi_params() can't read its communicator; pass a valid one");
     return comm == MPI_COMM_NULL ? BKT_OK : make(comm, info, out, err);
 }
 
@@ -114,7 +114,8 @@ static int take_out(void (*set)(void), int64_t fapl, struct bkt_err *err)
 static int put_in(struct bkt_comm *c, void (*set_mpio)(void), int64_t fapl, struct bkt_err *err)
 {
     int (*set)(int64_t, MPI_Comm, MPI_Info) = (int (*)(int64_t, MPI_Comm, MPI_Info))set_mpio;
-    BKT_FAIL_IF(err, set(fapl, of(c)->comm, of(c)->info) < 0, BKT_EHDF5, "H5Pset_fapl_mpio() failed");
+    BKT_FAIL_IF(err, set(fapl, of(c)->comm, of(c)->info) < 0, BKT_EHDF5,
+                "the file access list: H5Pset_fapl_mpio() refuses the communicator");
     return BKT_OK;
 }
 

@@ -13,7 +13,7 @@ static int check_list(hid_t list, hid_t class, const char *what, struct bkt_err 
     if (list == H5P_DEFAULT || (list > 0 && H5Pisa_class(list, class) > 0))
         return BKT_OK;
     (void)H5Eclear2(H5E_DEFAULT);
-    BKT_FAIL(err, BKT_EINVAL, "not %s access property list", what);
+    BKT_FAIL(err, BKT_EINVAL, "property list of the call: it is not %s access property list", what);
 }
 
 /* ---- H5A ---- */

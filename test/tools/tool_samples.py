@@ -103,7 +103,7 @@ def test_ls_reports_missing_files(b):
     r = b.run("sample", "ls", put_there(b, "missing"))
     assert r.returncode == 1 and "2 files can't be opened" in r.stderr and r.stdout.count("can't be opened") == 2, (r.stdout, r.stderr)
     for absent in b.new(), "absent/here":
-        fails(b.run("sample", "ls", absent), "neither LMDB files nor files of samples")
+        fails(b.run("sample", "ls", absent), "repository: it has neither LMDB files nor files of samples")
 
 
 @dir_only

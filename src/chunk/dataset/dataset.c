@@ -257,8 +257,8 @@ static int set_grid(struct bkt_dsetio *io, struct bkt_err *err)
     uint64_t bytes = 0;
     BKT_FAIL_IF(err,
                 !io->var && (!bkt_mul_u64(io->chunk_elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2),
-                BKT_EFORMAT, "chunk of %llu elements of %zu bytes", (unsigned long long)io->chunk_elems,
-                io->elem_size);
+                BKT_EFORMAT, "chunk of %llu elements of %zu bytes: larger than memory can hold",
+                (unsigned long long)io->chunk_elems, io->elem_size);
     io->chunk_bytes = (size_t)bytes;
     return BKT_OK;
 }

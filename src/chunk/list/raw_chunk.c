@@ -93,7 +93,7 @@ static int put_raw(struct bkt_dsetio *io, const struct asked *a, uint32_t mask, 
     struct bkt_buf     b = {0};
     struct bkt_wchunk *c;
     BKT_FAIL_IF(err, !io->pipe.n && n != io->chunk_bytes, BKT_EINVAL,
-                "%zu bytes for a chunk of %zu without filters", n, io->chunk_bytes);
+                "chunk: %zu bytes given, a chunk without filters has %zu", n, io->chunk_bytes);
     int rc = !d           ? BKT_ENOMEM
              : io->pipe.n ? bkt_chunk_object_wrap(io, p, n, mask, &b, err)
                           : bkt_buf_add(&b, p, n);
@@ -134,7 +134,7 @@ static int put_plain(struct bkt_dsetio *io, const struct asked *a, const void *p
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           enc  = {0};
     uint32_t mask = 0;
     BKT_FAIL_IF(err, n != a->bytes, BKT_EINVAL,
-                "%zu bytes for a partial chunk of %zu, which has no filters (H5Pset_chunk_opts)", n,
+                "chunk: %zu bytes given, a partial chunk without filters (H5Pset_chunk_opts) has %zu", n,
                 a->bytes);
     if (!a->same)
         return put_decoded(io, a, UINT32_MAX, p, n, err);

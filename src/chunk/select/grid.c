@@ -233,7 +233,8 @@ int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t 
     uint64_t total = 1;
     bool     fits = true, empty = false;
     bkt_grid_none(g);
-    BKT_FAIL_IF(err, sel->rank > BKT_MAX_RANK, BKT_EINVAL, "selection of rank %u", sel->rank);
+    BKT_FAIL_IF(err, sel->rank > BKT_MAX_RANK, BKT_EINVAL, "selection of rank %u: HDF5's limit is %d",
+                sel->rank, BKT_MAX_RANK);
     g->rank        = sel->rank ? sel->rank : 1;
     g->chunk_elems = 1;
     for (unsigned d = 0; d < g->rank; d++) {

@@ -129,7 +129,7 @@ static int check_page(struct walk *w, uint64_t page, unsigned level)
     size_t lower = (size_t)bkt_get_le(p + 12, 2), upper = (size_t)bkt_get_le(p + 14, 2);
     bool leaf = level == w->depth;
     if (bkt_get_le(p, 8) != page || kind != (leaf ? KIND_LEAF : KIND_BRANCH))
-        return bad(w, page, "it is another page than its place in the tree says");
+        return bad(w, page, "its header names another page or kind");
     if (lower < HEAD || lower % 2 || upper < lower || upper > w->size)
         return bad(w, page, "its free room has impossible borders");
     size_t n = (lower - HEAD) / 2;

@@ -477,7 +477,7 @@ int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const ch
 int bkt_edit_attr(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_attr *a, struct bkt_err *err)
 {
     struct bkt_change *c;
-    BKT_FAIL_IF(err, !a->name || !a->type, BKT_EINVAL, "an attribute without name or type");
+    BKT_FAIL_IF(err, !a->name || !a->type, BKT_EINVAL, "attribute: it has no name or no type");
     BKT_PASS(check_size(a, a->value.len, err));
     make_room(d);
     BKT_PASS(bkt_change_of(d, obj, &c, err));

@@ -114,7 +114,7 @@ int bkt_userblock_store(struct bkt_domain *d, uint64_t size, const void *bytes, 
     n       = bkt_userblock_used(bytes, n);
     u.apart = n > (v2 ? INLINE : INLINE_V1);
     BKT_FAIL_IF(err, u.apart && (!v2 || n > BKT_USERBLOCK_MAX), BKT_EUNSUP,
-                "%s: a user block of %zu bytes; %s holds at most %u", d->name, n,
+                "%s: its user block has %zu bytes; %s has at most %u", d->name, n,
                 v2 ? "a domain" : "version 1", v2 ? BKT_USERBLOCK_MAX : INLINE_V1);
     if (!u.apart && n && bkt_buf_add(&u.bytes, bytes, n) < 0)
         BKT_NOMEM(err);

@@ -160,12 +160,12 @@ static int choose_chunked(struct bkt_dset *ds, struct bkt_err *err)
     for (unsigned d = 0; d < l->rank; d++)
         BKT_FAIL_IF(err, !l->dims[d], BKT_EINVAL, "chunk dimension %u is 0", d);
     BKT_FAIL_IF(err, !chunk_bytes(ds, l->dims, l->rank, &bytes) || bytes > CHUNK_MAX, BKT_EINVAL,
-                "a chunk of more than 4 GiB");
+                "chunk shape: more than 4 GiB; choose smaller chunks");
     if (bytes >= SMALL || shape_matters(ds))
         return divide(ds, err);
     grow(&ds->space, l, bytes, false, TOGETHER);
     BKT_FAIL_IF(err, !chunk_bytes(ds, l->dims, l->rank, &bytes), BKT_EINVAL,
-                "a chunk of more than 2^64 bytes");
+                "chunk shape: more than 2^64 bytes; choose smaller chunks");
     grow(&ds->space, l, bytes, true, APPENDED);
     return BKT_OK;
 }

@@ -111,8 +111,7 @@ int bkt_space_check(const struct bkt_space *s, struct bkt_err *err)
     for (unsigned i = 0; i < s->rank; i++)
         BKT_FAIL_IF(err, s->dims[i] > INT64_MAX, BKT_EUNSUP, "dimension %u of %llu: the limit is 2^63 - 1", i,
                     (unsigned long long)s->dims[i]);
-    BKT_FAIL_IF(err, bkt_space_count(s, &n, NULL) < 0, BKT_EUNSUP,
-                "an extent of more than 2^64 elements can't be stored");
+    BKT_FAIL_IF(err, bkt_space_count(s, &n, NULL) < 0, BKT_EUNSUP, "extent: more than 2^64 elements");
     return BKT_OK;
 }
 

@@ -182,7 +182,7 @@ int bkt_http_say_odd(struct bkt_http_op *op, const char *what)
     (void)snprintf(message, sizeof message, "%.80s%s%s%s", what, *text ? "; it begins with '" : "", text,
                    *text ? "'" : "");
     return bkt_http_say(op, op->x.status >= 400 ? BKT_ENET : BKT_EFORMAT, "", message,
-                        "is there a proxy or a gateway in between?");
+                        "look for a proxy or a gateway in between");
 }
 
 static void ask_as_before(struct bkt_http_op *op)

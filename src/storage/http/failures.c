@@ -115,10 +115,12 @@ static const char *advice(enum bkt_wire wire, bool tls, const char *uri)
 {
     bool s3 = strncmp(uri, "s3://", 5) == 0;
     if (tls)
-        return s3 ? "; does the endpoint speak https, and does ca_bundle (AWS_CA_BUNDLE) hold the CA that "
-                    "signed its certificate?"
-                  : "; does it speak https, and does ca_bundle (CURL_CA_BUNDLE) hold the CA that signed its "
-                    "certificate?";
+        return s3 ? "; check that the endpoint speaks https, and that ca_bundle (AWS_CA_BUNDLE) has the CA "
+                    "that "
+                    "signed its certificate"
+                  : "; check that the server speaks https, and that ca_bundle (CURL_CA_BUNDLE) has the CA "
+                    "that "
+                    "signed its certificate";
     if (wire == BKT_WIRE_CONNECT || wire == BKT_WIRE_CROWDED || wire == BKT_WIRE_FATAL)
         return has_proxy() ? "; check address or endpoint (AWS_ENDPOINT_URL), the network, and the proxy "
                              "(http_proxy, no_proxy)"

@@ -194,8 +194,8 @@ static int must_range(struct bkt_http_op *op)
         return BKT_OK;
     if (op->reply.is_page)
         return refuse(op, BKT_EACCES,
-                      "the server answers with a web page, not with the file; does it want a login "
-                      "(~/.netrc, setting token)?");
+                      "the server answers with a web page, not with the file; if it wants a login, set "
+                      "one in ~/.netrc or by setting token");
     return is_whole(op) || is_whole_in_range(op) ? BKT_OK : refuse(op, BKT_EUNSUP, NO_RANGES);
 }
 

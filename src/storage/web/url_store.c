@@ -303,8 +303,9 @@ static int follow(struct route *r, struct bkt_http_op *op)
     if (!op->route.asks)
         return bkt_http_say(op, BKT_EINVAL, "", "", "the address at the end of redirects redirects again");
     if (op->detours++ >= MAX_REDIRECTS)
-        return bkt_http_say(op, BKT_EINVAL, "", "",
-                            "too many redirects; does the server want a login (~/.netrc, setting token)?");
+        return bkt_http_say(
+            op, BKT_EINVAL, "", "",
+            "too many redirects; if the server wants a login, set one in ~/.netrc or by setting token");
     struct bkt_web_url to;
     if (bkt_web_url_parse(op->x.redirect, &to, NULL) < 0)
         return bkt_http_say(op, BKT_EACCES, "", "",

@@ -54,7 +54,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
     if (status == 404 && bkt_s3_parse_error(op->trouble.ptr, op->trouble.len, &e) &&
         strcmp(e.code, "NoSuchKey") != 0) /* S3 */
         return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
-    const char *hint = status == 401 || status == 403 ? "is a login missing (~/.netrc, setting token)?" : "";
+    const char *hint = status == 401 || status == 403 ? "set a login in ~/.netrc or by setting token" : "";
     return bkt_http_say(op, bkt_http_code(status), "", "", hint);
 }
 

@@ -178,7 +178,9 @@ static int gather(struct bkt_tool *t, const struct load_options *o, hid_t fapl)
     progress_end(&p);
     if (rc < 0)
         return bkt_tool_error(t, domain, &err);
-    return failed ? bkt_tool_fail(t, "%d of %d files don't fit", failed, t->n_args - 1) : BKT_EXIT_OK;
+    return failed ? bkt_tool_fail(t, "%d of %d files: they don't fit; the lines above have the reasons",
+                                  failed, t->n_args - 1)
+                  : BKT_EXIT_OK;
 }
 
 /* The first process gathers; the others look at sources for it. */

@@ -39,7 +39,7 @@ static int has_parent(const struct bkt_bucket_place *p, struct bkt_err *err)
     *cut = 0;
     BKT_PASS(bkt_doc_get(p->store, up, &doc, err));
     BKT_FAIL_IF(err, doc.what == BKT_IS_ABSENT || doc.what == BKT_IS_DOMAIN, BKT_ENOENT,
-                "%s is not a folder (-p makes the folders above too)", up);
+                "%s: not a folder; -p makes the folders above, too", up);
     return BKT_OK;
 }
 

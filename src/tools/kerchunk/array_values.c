@@ -139,7 +139,7 @@ static int fetch(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t
     for (size_t i = 0; i < n; i++) {
         const struct kerchunk_ref *r = &k->set.refs[c[i].ref];
         BKT_FAIL_IF(err, r->len > STORED_MAX, BKT_EFORMAT,
-                    "a chunk of %llu stored bytes; at most %llu can be copied", (unsigned long long)r->len,
+                    "chunk of %llu stored bytes: at most %llu can be copied", (unsigned long long)r->len,
                     (unsigned long long)STORED_MAX);
         if (r->url == KERCHUNK_INLINE && bkt_buf_add(&out[i], k->set.bytes.ptr + r->off, (size_t)r->len) < 0)
             BKT_NOMEM(err);
@@ -219,7 +219,7 @@ static int reorder(struct values *v, struct bkt_buf *bytes, struct bkt_err *err)
 {
     const struct kerchunk_array *a = v->a;
     BKT_FAIL_IF(err, bytes->len != a->chunk_elements * a->type.size, BKT_EFORMAT,
-                "%zu bytes for a chunk of %llu", bytes->len,
+                "chunk: %zu bytes decoded, it should have %llu", bytes->len,
                 (unsigned long long)(a->chunk_elements * a->type.size));
     if (!a->column_order)
         return BKT_OK;

@@ -150,7 +150,7 @@ static int check_sizes(const struct kerchunk_load *k, const struct kerchunk_arra
     for (size_t i = 0; i < a->n_chunks; i++) {
         const struct kerchunk_ref *r = &k->set.refs[a->chunks[i].ref];
         BKT_FAIL_IF(err, r->len == 0 || (a->codecs.n == 0 && r->len != full), BKT_EFORMAT,
-                    "%.*s: %llu bytes for a chunk of %llu", (int)bkt_min_u64(r->key_n, 200),
+                    "%.*s: %llu bytes are stored, a chunk has %llu", (int)bkt_min_u64(r->key_n, 200),
                     kerchunk_ref_key(&k->set, r), (unsigned long long)r->len, (unsigned long long)full);
     }
     return BKT_OK;

@@ -35,7 +35,7 @@ static int add(struct kerchunk_set *s, const char *key, size_t key_n, struct ker
                struct bkt_err *err)
 {
     BKT_FAIL_IF(err, key_n == 0 || key_n > UINT16_MAX || memchr(key, 0, key_n), BKT_EFORMAT,
-                "a key that is empty, has a NUL or more than %d bytes", UINT16_MAX);
+                "key: it is empty, has a NUL or more than %d bytes", UINT16_MAX);
     BKT_FAIL_IF(err, s->n >= KERCHUNK_SET_REFS, BKT_EFORMAT, "more than %zu references", KERCHUNK_SET_REFS);
     BKT_PASS_MEM(err, bkt_list_room(&s->refs, s->n, &s->cap, sizeof *s->refs));
     r.key_n = (uint32_t)key_n;
@@ -183,8 +183,8 @@ static int read_file(const char *uri, const struct bkt_settings *set, struct bkt
     BKT_PASS(bkt_vfd_open_store(uri, set, &st, &key, err));
     int rc = bkt_store_head(st, key, &size, err);
     if (rc == BKT_OK && size > KERCHUNK_SET_BYTES)
-        rc = BKT_ERR(err, BKT_EFORMAT, "a set of %llu bytes; at most %llu are read", (unsigned long long)size,
-                     (unsigned long long)KERCHUNK_SET_BYTES);
+        rc = BKT_ERR(err, BKT_EFORMAT, "reference set of %llu bytes: at most %llu are read",
+                     (unsigned long long)size, (unsigned long long)KERCHUNK_SET_BYTES);
     if (rc == BKT_OK && size) /* by a range, since the size of objects that others wrote is limited */
         rc = bkt_store_get(st, key, 0, size, out, err);
     bkt_store_close(st);

@@ -282,7 +282,7 @@ static int find_spans(struct reader *r, const void *p, size_t n, struct span par
 static int read_version_1(struct reader *r, const struct span parts[N_PARTS])
 {
     BKT_FAIL_IF(r->err, parts[VERSION].n != 1 || *parts[VERSION].p != '1', BKT_EUNSUP,
-                "a reference set of version %.*s; versions 0 and 1 are known",
+                "reference set of version %.*s: only versions 0 and 1 are known",
                 (int)bkt_min_u64(parts[VERSION].n, 20), (const char *)parts[VERSION].p);
     if (parts[TEMPLATES].p)
         BKT_TRY(r->err, kerchunk_doc_parse(parts[TEMPLATES].p, parts[TEMPLATES].n, &r->templates, r->err),

@@ -145,7 +145,7 @@ static int add(const struct kerchunk_doc *d, struct kerchunk_codecs *out, struct
 {
     const char *id = kerchunk_doc_text(d, "id");
     size_t k = 0;
-    BKT_FAIL_IF(err, !id, BKT_EFORMAT, "a codec without an id");
+    BKT_FAIL_IF(err, !id, BKT_EFORMAT, "codec: it has no id");
     BKT_FAIL_IF(err, out->n == KERCHUNK_CODECS_MAX, BKT_EUNSUP, "more than %d codecs", KERCHUNK_CODECS_MAX);
     while (k < BKT_COUNT(rows) && strcmp(rows[k].id, id) != 0)
         k++;

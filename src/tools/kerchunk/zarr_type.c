@@ -195,7 +195,7 @@ static int parse(const struct kerchunk_doc *d, unsigned depth, struct kerchunk_t
     if (d && d->kind == KERCHUNK_TEXT)
         return parse_text(d->text, out, err);
     if (!d || d->kind != KERCHUNK_LIST || depth > 8) /* members are parsed twice per level */
-        BKT_FAIL(err, BKT_EFORMAT, "a dtype that is neither text nor a list of members, or deeper than 8");
+        BKT_FAIL(err, BKT_EFORMAT, "dtype: neither text nor a list of members, or nested more than 8 deep");
     return parse_members(d, depth, out, err);
 }
 

@@ -180,8 +180,7 @@ static int fill(const struct table *t, const uint64_t *grid, const struct load_r
     hsize_t at[BKT_MAX_RANK];
     uint64_t          all = 1;
     for (unsigned d = 0; d < t->rank; d++)
-        BKT_FAIL_IF(err, !bkt_mul_u64(all, grid[d], &all), BKT_EINVAL,
-                    "a chunk table of more than 2^64 rows");
+        BKT_FAIL_IF(err, !bkt_mul_u64(all, grid[d], &all), BKT_EINVAL, "chunk table: more than 2^64 rows");
     if (!rows->n)
         return BKT_OK;
     BKT_CLEANUP(bkt_freep) struct placed_row *p = calloc(rows->n, sizeof *p);

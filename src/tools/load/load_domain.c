@@ -280,7 +280,7 @@ static int copy_user_block(struct load_job *l, struct bkt_err *err)
     if (size == 0)
         return BKT_OK;
     BKT_FAIL_IF(err, size > BKT_USERBLOCK_MAX, BKT_EUNSUP,
-                "%s: a user block of %llu bytes; a domain holds at most %u", l->src->name,
+                "%s: its user block has %llu bytes; a domain's has at most %u", l->src->name,
                 (unsigned long long)size, BKT_USERBLOCK_MAX);
     BKT_PASS_MEM(err, bkt_buf_resize(&bytes, (size_t)size));
     struct source_read all = {0, size, bytes.ptr};

@@ -58,7 +58,7 @@ static int of_plain(hid_t file, const struct bkt_settings *set, struct user_bloc
     out->size = size;
     if (size == 0)
         return BKT_OK;
-    BKT_FAIL_IF(err, size > BKT_USERBLOCK_MAX, BKT_EUNSUP, "a user block of %llu bytes; the limit is %u",
+    BKT_FAIL_IF(err, size > BKT_USERBLOCK_MAX, BKT_EUNSUP, "user block of %llu bytes: the limit is %u",
                 (unsigned long long)size, BKT_USERBLOCK_MAX);
     BKT_PASS_MEM(err, bkt_buf_resize(&name, (size_t)n + 1));
     if (H5Fget_name(file, (char *)name.ptr, (size_t)n + 1) < 0)

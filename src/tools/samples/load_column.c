@@ -139,7 +139,7 @@ static int take_first(struct column *c, hid_t dset, const struct survey *s, stru
     for (unsigned d = 0; d < s->rank; d++) {
         c->grid[d] = bkt_ceil_div(s->dims[d], s->cdims[d]);
         BKT_FAIL_IF(err, d && !bkt_mul_u64(c->per_sample, c->grid[d], &c->per_sample), BKT_EFORMAT,
-                    "a collection of more than 2^64 chunks");
+                    "collection: more than 2^64 chunks");
     }
     return BKT_OK;
 }

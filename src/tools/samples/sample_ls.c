@@ -283,7 +283,8 @@ static int files(struct sample_tool *s, struct bkt_jout *j, size_t *bad, struct 
         *bad += f.v[i].rc < 0;
     }
     bkt_jout_close(j);
-    BKT_FAIL_IF(err, !f.n && !s->names, BKT_ENOENT, "neither LMDB files nor files of samples are there");
+    BKT_FAIL_IF(err, !f.n && !s->names, BKT_ENOENT,
+                "repository: it has neither LMDB files nor files of samples; check its name");
     return BKT_OK;
 }
 

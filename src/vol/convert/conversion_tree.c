@@ -434,7 +434,7 @@ static int match(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_
     c->dst   = H5Tget_size(mem_type);
     if (c->dst == 0)
         return bkt_h5err_capture(err, "asking for a datatype's size");
-    BKT_FAIL_IF(err, c->src == 0 && !t->is_var, BKT_EFORMAT, "a stored type of 0 bytes");
+    BKT_FAIL_IF(err, c->src == 0 && !t->is_var, BKT_EFORMAT, "stored type: it has 0 bytes");
     if (H5Tget_class(file_type) == H5T_REFERENCE)
         return match_ref(c, file_type, mem_type, err);
     if (t->cls == BKT_T_STRING && t->var_string)

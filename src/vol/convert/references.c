@@ -91,9 +91,9 @@ static int open_region(struct bkt_vobj *in_file, const struct bkt_regref *r, hid
         (void)bkt_err_copy(err, rc, &quiet);
         BKT_FAIL(err, rc, "dataset of a region reference");
     }
-    rc = dset->kind == BKT_DATASET ? bkt_convert_space(&dset->dset.space, &space, err)
-                                       : BKT_ERR(err, BKT_EFORMAT, "a region reference to %s, which is not a "
-                                                 "dataset", r->dset.text);
+    rc = dset->kind == BKT_DATASET
+             ? bkt_convert_space(&dset->dset.space, &space, err)
+             : BKT_ERR(err, BKT_EFORMAT, "region reference: object %s is not a dataset", r->dset.text);
     bkt_object_release(dset);
     if (rc < 0)
         return rc;
@@ -138,7 +138,7 @@ int bkt_convert_old_region(struct bkt_vobj *in_file, const struct bkt_slice *tex
     bkt_object_release(dset);
     int rc = r.kind == BKT_REGION_NULL ? BKT_OK
              : r.kind == BKT_REGION_OBJECT || r.kind == BKT_REGION_ATTR || r.file
-                 ? BKT_ERR(err, BKT_EFORMAT, "a region reference without a region of this file")
+                 ? BKT_ERR(err, BKT_EFORMAT, "region reference: it has no region of this file")
                  : open_region(in_file, &r, &space, err);
     if (rc == BKT_OK && space >= 0)
         rc = bkt_vobj_ref_make_old(in_file, &r.dset, space, out, err);
@@ -179,8 +179,10 @@ int bkt_convert_from_obj_ref(struct bkt_vobj *in_file, const H5R_ref_t *ref, str
     if (bkt_ref_is_null(ref))
         return BKT_OK;
     BKT_PASS(target(in_file, ref, out, err));
-    return out->text[0] ? BKT_OK : BKT_ERR(err, BKT_EUNSUP, "a reference of the old kind (H5T_STD_REF_OBJ) "
-                                           "to an object of another file can't be stored");
+    return out->text[0] ? BKT_OK
+                        : BKT_ERR(err, BKT_EUNSUP,
+                                  "reference of the old kind (H5T_STD_REF_OBJ): it "
+                                  "leads to an object of another file; use H5T_STD_REF");
 }
 
 /* H5Sget_select_hyper_blocklist() and H5Sget_select_elem_pointlist() write what a struct bkt_regref wants. */

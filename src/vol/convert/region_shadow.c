@@ -194,7 +194,7 @@ static int follow(struct bkt_vobj *in_file, const unsigned char *handle, struct 
                          "opening the region of a reference"));
     BKT_PASS(bkt_vobj_identify(obj, &fileno, &token, err));
     BKT_FAIL_IF(err, !bkt_token_id(in_file->file->dom, &token, &r->dset), BKT_EINVAL,
-                "a region reference leads to no dataset of the domain");
+                "region reference: it leads to no dataset of the domain");
     return bkt_convert_from_region(space, r, err);
 }
 
@@ -208,7 +208,7 @@ int bkt_region_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[
     if (is_null(handle))
         return BKT_OK;
     BKT_FAIL_IF(err, !bkt_native_header_file(), BKT_EINVAL,
-                "an unknown region reference (old calls are not served with this version of HDF5)");
+                "region reference: it is unknown; old calls are not served with this version of HDF5");
     int rc = follow(in_file, handle, &r, err);
     if (rc == BKT_OK)
         rc = bkt_regref_emit(&r, out, err);

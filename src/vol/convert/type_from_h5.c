@@ -149,7 +149,7 @@ static int from_enum(hid_t type, unsigned depth, struct bkt_type *t, struct bkt_
     int n = H5Tget_nmembers(type);
     if (base < 0 || n < 0)
         return failed(err);
-    BKT_FAIL_IF(err, n == 0, BKT_EINVAL, "an enumeration without members");
+    BKT_FAIL_IF(err, n == 0, BKT_EINVAL, "enumeration: it has no members");
     BKT_PASS(from_depth(base, depth + 1, &t->base, err));
     if (t->base->cls != BKT_T_INTEGER) {
         bkt_type_free(t->base);
@@ -190,10 +190,10 @@ static int from_array(hid_t type, unsigned depth, struct bkt_type *t, struct bkt
     for (int i = 0; i < rank; i++) {
         t->dims[i] = dims[i];
         BKT_FAIL_IF(err, !bkt_mul_u64(t->n_elems, dims[i], &t->n_elems), BKT_EINVAL,
-                    "an array type of too many elements");
+                    "array type: too many elements");
     }
     BKT_FAIL_IF(err, !t->is_var && !bkt_mul_size((size_t)t->n_elems, t->base->size, &t->size), BKT_EINVAL,
-                "an array type that is too large");
+                "array type: larger than memory can hold");
     return BKT_OK;
 }
 
@@ -239,7 +239,7 @@ static int from_compound(hid_t type, unsigned depth, struct bkt_type *t, struct 
     int n = H5Tget_nmembers(type);
     if (n < 0)
         return failed(err);
-    BKT_FAIL_IF(err, n == 0, BKT_EINVAL, "a compound type without fields");
+    BKT_FAIL_IF(err, n == 0, BKT_EINVAL, "compound type: it has no fields");
     t->cls    = BKT_T_COMPOUND;
     t->fields = calloc((size_t)n, sizeof *t->fields);
     BKT_CLEANUP(bkt_freep) struct bkt_member *order = bkt_convert_members(type, (size_t)n);

@@ -431,7 +431,7 @@ int bkt_convert_file_type(struct bkt_vobj *o, const struct bkt_type *t, hid_t *o
         return BKT_PASS_H5(err, *out = bkt_hid_hold(o->file_type), "H5Iinc_ref");
     if (o->encoded_type.len)
         return BKT_PASS_H5(err, *out = H5Tdecode(o->encoded_type.ptr), "decoding a datatype");
-    BKT_FAIL_IF(err, !t, BKT_EINVAL, "an object without a datatype");
+    BKT_FAIL_IF(err, !t, BKT_EINVAL, "object: it has no datatype");
     BKT_PASS(bkt_convert_type(t, &made, err));
     BKT_PASS(bkt_convert_keep_type(o, made, err));
     return bkt_hid_give(&made, out);

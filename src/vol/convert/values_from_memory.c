@@ -149,7 +149,8 @@ static int end_element(struct bkt_value_tree_pass *r, struct bkt_stored *out, si
 static int put_counted(struct bkt_value_tree_pass *r, struct bkt_buf *out, const void *p, size_t n)
 {
     unsigned char count[4];
-    BKT_FAIL_IF(r->err, n > INT32_MAX, BKT_EUNSUP, "a variable-length value of %zu bytes", n);
+    BKT_FAIL_IF(r->err, n > INT32_MAX, BKT_EUNSUP, "variable-length value of %zu bytes: the limit is 2 GiB",
+                n);
     bkt_put_le(count, 4, n);
     BKT_NEED(r->err, bkt_buf_add(out, count, 4) >= 0 && bkt_buf_add(out, p, n) >= 0);
     return BKT_OK;
@@ -200,7 +201,8 @@ static int join(struct bkt_value_tree_pass *r, const struct bkt_value_tree *base
     *total = 0;
     for (size_t i = 0; i < n; i++) {
         memcpy(&v, src->base + i * src->stride, sizeof v);
-        BKT_FAIL_IF(r->err, v.len && !v.p, BKT_EINVAL, "a sequence of %zu elements at no address", v.len);
+        BKT_FAIL_IF(r->err, v.len && !v.p, BKT_EINVAL, "sequence of %zu elements: its address is NULL",
+                    v.len);
         BKT_FAIL_IF(r->err, __builtin_add_overflow(*total, v.len, total), BKT_EINVAL,
                     "too many elements in sequences");
     }

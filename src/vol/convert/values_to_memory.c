@@ -187,8 +187,8 @@ static int count_elements(struct bkt_value_tree_pass *r, const struct bkt_value_
                           const struct bkt_slice *s, size_t *out)
 {
     if (base->src) {
-        BKT_FAIL_IF(r->err, s->n % base->src, BKT_EFORMAT, "a sequence of %zu bytes of elements of %zu bytes",
-                    s->n, base->src);
+        BKT_FAIL_IF(r->err, s->n % base->src, BKT_EFORMAT,
+                    "sequence of %zu bytes: its elements have %zu bytes", s->n, base->src);
         *out = s->n / base->src;
         return BKT_OK;
     }
@@ -196,7 +196,7 @@ static int count_elements(struct bkt_value_tree_pass *r, const struct bkt_value_
     for (*out = 0; bkt_rd_left(&rd) > 0; ++*out) {
         size_t before = bkt_rd_left(&rd);
         BKT_PASS(bkt_value_skip(base->t, &rd, BKT_VAR_NULL, r->err));
-        BKT_FAIL_IF(r->err, bkt_rd_left(&rd) == before, BKT_EFORMAT, "a sequence of elements of 0 bytes");
+        BKT_FAIL_IF(r->err, bkt_rd_left(&rd) == before, BKT_EFORMAT, "sequence: its elements have 0 bytes");
     }
     return BKT_OK;
 }
@@ -294,8 +294,8 @@ int bkt_value_tree_array_elements(struct bkt_value_tree_pass *r, const struct bk
 {
     size_t each = (size_t)c->t->n_elems, in = size_in(c);
     bool fits = bkt_mul_size(n, each, total) && each <= SIZE_MAX / sizeof(struct bkt_slice);
-    BKT_FAIL_IF(r->err, !fits && c->store, BKT_EINVAL, "an array type of too many elements");
-    BKT_FAIL_IF(r->err, !fits, BKT_EFORMAT, "an array type of %zu elements", each);
+    BKT_FAIL_IF(r->err, !fits && c->store, BKT_EINVAL, "array type: too many elements");
+    BKT_FAIL_IF(r->err, !fits, BKT_EFORMAT, "array type of %zu elements: larger than memory can hold", each);
     *out = *col;
     if (in && !col->slices && col->stride == in) {
         out->stride = size_in(&c->child[0]);

@@ -23,7 +23,7 @@ static int find(struct bkt_copier *c, const char *name, hid_t *out, struct bkt_e
     BKT_NEED(err, v->name);
     c->n_outside++;
     int rc = c->o->hooks.open_beside ? c->o->hooks.open_beside(c->o->hooks.arg, name, &v->file, err)
-                                     : BKT_ERR(err, BKT_EUNSUP, "%s isn't opened", name);
+                                     : BKT_ERR(err, BKT_EUNSUP, "%s: this copy opens no other files", name);
     *out = v->file;
     return rc;
 }

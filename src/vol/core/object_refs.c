@@ -192,8 +192,8 @@ int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_
     BKT_PASS(bkt_outside_text(H5Rget_file_name, ref, "asking for the file of a reference", &r->file, err));
     BKT_PASS(
         bkt_outside_text(bkt_ref_object_name, ref, "asking for the object of a reference", &r->name, err));
-    BKT_FAIL_IF(err, !*r->name, BKT_EUNSUP, "a reference to an object in %s that has no name in that file",
-                r->file);
+    BKT_FAIL_IF(err, !*r->name, BKT_EUNSUP,
+                "reference to an object in %s: the object has no name in that file", r->file);
     return BKT_OK;
 }
 

@@ -34,7 +34,8 @@ struct bkt_file {
     struct bkt_vobj   *handle;  /* the object behind the file's id; NULL once it is closed */
     struct bkt_mount  *mounts;  /* mounted_files.c */
     struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
-    void (*drop_links)(struct bkt_file *f); /* releases `mounts` and `exts`; set with the first one, else NULL */
+    /* releases `mounts` and `exts`; set with the first one, else NULL */
+    void (*drop_links)(struct bkt_file *f);
     struct bkt_vobj   *objects; /* open objects, for H5Fget_obj_ids */
     struct bkt_file   *next;    /* bkt_file_next() */
 };

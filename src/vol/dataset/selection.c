@@ -133,7 +133,7 @@ static int all_of(const struct bkt_space *s, struct bkt_sel *sel, struct bkt_err
     for (unsigned d = 0; d < sel->rank; d++) {
         sel->dims[d] = s->dims[d];
         BKT_FAIL_IF(err, !bkt_mul_u64(sel->n_elems, s->dims[d], &sel->n_elems), BKT_EFORMAT,
-                    "an extent of more than 2^64 elements");
+                    "extent: more than 2^64 elements");
     }
     sel->kind = sel->n_elems ? BKT_SEL_ALL : BKT_SEL_NONE;
     return BKT_OK;

@@ -316,7 +316,7 @@ int bkt_view_space(const struct bkt_view *v, hid_t *out, struct bkt_err *err)
 int bkt_view_enter(struct bkt_err *err)
 {
     BKT_FAIL_IF(err, depth >= MAX_DEPTH, BKT_EFORMAT,
-                "virtual datasets are nested more than %d deep; is there a cycle?", MAX_DEPTH);
+                "virtual datasets: nested more than %d deep; remove the cycle", MAX_DEPTH);
     depth++;
     return BKT_OK;
 }

@@ -199,7 +199,7 @@ def misfits(b):
         fit = [] if mode else ["outside.h5", "parts%04d.h5"]  # by copy it doesn't matter where data lie
         order = ["absent.h5", "garbage.h5", "run0.h5", "units.h5", "broken.h5", "outside.h5", "run1.h5", "parts%04d.h5", "broken.h5"]
         rc, _, err = b.load(*flags, "--extend", "time", *order, b.domain(name))
-        check(f"{name}: exit code and count", rc == 1 and f"{7 - len(fit)} of 9 files don't fit" in err, err)
+        check(f"{name}: exit code and count", rc == 1 and f"{7 - len(fit)} of 9 files: they don't fit" in err, err)
         for f, why in reasons.items():
             check(f"{name}: {f} is {'taken' if f in fit else 'named'}", (f"{f}: refused: {why}" in err) == (f not in fit), err)
         in_order(b, name, name, [f for f in order if f.startswith("run") or f in fit])

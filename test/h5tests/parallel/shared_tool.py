@@ -118,7 +118,7 @@ def gather(t, source):
         if n > 1:
             t.check(t.run(1, "diff", f"{t.bucket}/all1.h5", f"{t.bucket}/all{n}.h5").code == 0, "  the steps are in the files' order")
     got = t.run(NS[0], "load", "--extend", "step", *names[:3], f"{source}/big.h5", *names[3:5], f"{t.bucket}/fit.h5")
-    t.check(got.code != 0 and "1 of 6 files don't fit" in got.err and f"{source}/big.h5: refused" in got.err,
+    t.check(got.code != 0 and "1 of 6 files: they don't fit" in got.err and f"{source}/big.h5: refused" in got.err,
             f"load --extend with a file that doesn't fit: {got.messages}")
 
 

@@ -300,7 +300,7 @@ static int identify(struct bkt_cred *p, struct bkt_err *err)
     }
     if (rc == BKT_OK)
         rc = bkt_sha256_hex(b.ptr, b.len, p->id);
-    BKT_FAIL_IF(err, rc < 0, rc, "cannot set up credentials");
+    BKT_FAIL_IF(err, rc < 0, rc, "credentials: the settings can't be hashed: %s", bkt_err_text(rc));
     return BKT_OK;
 }
 

@@ -109,7 +109,7 @@ static int read_value(hid_t attr, struct value *v, hid_t space, struct bkt_err *
     if (n < 0)
         return h5_fail(err, "asking for an attribute");
     BKT_FAIL_IF(err, !bkt_mul_size(v->n, v->size, &bytes) || bytes > ATTR_MAX, BKT_EUNSUP,
-                "an attribute of more than %zu bytes", ATTR_MAX);
+                "attribute: more than %zu bytes", ATTR_MAX);
     v->v = calloc(1, bytes + 16);
     BKT_NEED(err, v->v);
     return v->n && H5Aread(attr, v->type, v->v) < 0 ? h5_fail(err, "reading an attribute") : BKT_OK;

@@ -206,7 +206,7 @@ int zarr_number(hid_t type, const void *p, bool quoted, struct bkt_buf *out, str
     bool real = H5Tget_class(type) == H5T_FLOAT, sign = H5Tget_sign(type) != H5T_SGN_NONE;
     double d;
     uint64_t u;
-    BKT_FAIL_IF(err, n > 16, BKT_EUNSUP, "a number of %zu bytes", n);
+    BKT_FAIL_IF(err, n > 16, BKT_EUNSUP, "number of %zu bytes: the limit is 16", n);
     memcpy(buf, p, n);
     if (H5Tconvert(type,
                    real   ? H5T_NATIVE_DOUBLE

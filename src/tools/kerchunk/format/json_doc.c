@@ -135,7 +135,7 @@ static int read_value(struct bkt_json_scan *s, struct kerchunk_doc *d)
 int kerchunk_doc_parse(const void *p, size_t n, struct kerchunk_doc **out, struct bkt_err *err)
 {
     struct bkt_json_scan s;
-    BKT_FAIL_IF(err, n > KERCHUNK_DOC_MAX, BKT_EFORMAT, "a document of %zu bytes; at most %zu are read", n,
+    BKT_FAIL_IF(err, n > KERCHUNK_DOC_MAX, BKT_EFORMAT, "document of %zu bytes: at most %zu are read", n,
                 KERCHUNK_DOC_MAX);
     bkt_json_scan_init(&s, p, n);
     s.plain = true;

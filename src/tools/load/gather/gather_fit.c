@@ -80,8 +80,7 @@ static int gather_rows_make(struct gather_plan *a, struct gather_dset *d, hid_t 
     r->rank = s.rank + d->leading;
     for (unsigned i = 0; i < r->rank; i++) {
         r->count[i] = d->leading && i == 0 ? 1 : bkt_ceil_div(s.dims[i - d->leading], d->cdims[i]);
-        BKT_FAIL_IF(err, !bkt_mul_u64(n, r->count[i], &n), BKT_EINVAL,
-                    "a chunk grid of more than 2^64 chunks");
+        BKT_FAIL_IF(err, !bkt_mul_u64(n, r->count[i], &n), BKT_EINVAL, "chunk grid: more than 2^64 chunks");
     }
     if (n > SIZE_MAX || !bkt_mul_size((size_t)n, d->fields.row, &bytes) || !(r->v = calloc(bytes + 1, 1)))
         BKT_NOMEM(err);

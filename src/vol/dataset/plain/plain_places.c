@@ -124,7 +124,8 @@ static int touched_by(struct bkt_plain_dataset *s, hid_t file_space, struct bkt_
     struct bkt_sel sel;
     BKT_CLEANUP(bkt_freep) void *runs = NULL;
     memset(&sel, 0, sizeof sel);
-    BKT_FAIL_IF(err, file_space == H5S_PLIST, BKT_EUNSUP, "a selection from the transfer list");
+    BKT_FAIL_IF(err, file_space == H5S_PLIST, BKT_EUNSUP,
+                "selection from the transfer list: no chunks are looked up for it");
     BKT_PASS(bkt_dsel_convert(file_space, &s->v.obj->dset.space, &sel, &runs, err));
     return bkt_dsetio_touched(s->v.io, &sel, LOOK_UP_MAX, out, err);
 }
