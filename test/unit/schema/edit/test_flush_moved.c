@@ -95,8 +95,7 @@ static void a_chain_of_moves(bool within)
     close_all(d, e, f);
 }
 
-/* The new group's own name is taken; a name of a group that stays, or of one that is deleted after the move.
- */
+/* The new group's own name is taken; a name of a group that stays, or of one that is deleted later. */
 static void moved_into_a_new_group(bool replaced)
 {
     struct bkt_id a, b, ds, two[2], g;
