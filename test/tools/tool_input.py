@@ -170,7 +170,9 @@ def test_the_connectors_own_variables_do_no_harm(b):
 @dir_only
 def test_a_missing_name_and_a_full_disk_are_reported(b):
     fails(b.run("load", b.fx("acl.h5"), ""), "the target's name is empty", rc=2)
-    for argv in (["--help"], ["--version"], ["help"], ["settings"]):
+    fails(b.run("diff", b.fx("acl.h5"), b.fx("acl.h5"), env={"H5BUCKET_TRACE": "nonsense"}), "trace category", rc=2)
+    same = ["diff", "--json", b.fx("acl.h5"), b.fx("acl.h5")]  # 1 would mean a difference
+    for argv, rc in (["--help"], 1), (["--version"], 1), (["help"], 1), (["settings"], 1), (same, 2):
         with open("/dev/full", "w") as full:
             r = subprocess.run([b.tool, *argv], stdout=full, stderr=subprocess.PIPE, text=True, timeout=600)
-        assert r.returncode == 1 and "the standard output can't be written" in r.stderr, (argv, r.returncode, r.stderr)
+        assert r.returncode == rc and "the standard output can't be written" in r.stderr, (argv, r.returncode, r.stderr)

@@ -31,16 +31,20 @@ static int join(const struct bkt_verb *v, struct bkt_err *err)
 static int run(const struct bkt_verb *v, int argc, char **argv)
 {
     struct bkt_tool t;
-    int             rc = bkt_tool_init(&t, v, argc, argv);
+    const int failed = v->trouble ? v->trouble : BKT_EXIT_FAIL;
+    int rc = bkt_tool_init(&t, v, argc, argv);
     if (rc < 0 && (bkt_trace_set(t.set.trace, &t.err) < 0 || join(v, &t.err) < 0))
         rc = bkt_tool_error(&t, NULL, &t.err);
+    rc = rc == BKT_EXIT_FAIL ? failed : rc;
     if (rc < 0) {
         if (t.set.stats)
             bkt_stats_at_exit();
         bkt_pool_size(t.set.workers);
         rc = v->run(&t);
-        if (rc < 0)
-            rc = bkt_tool_error(&t, t.n_args ? t.args[0] : NULL, &t.err);
+        if (rc < 0) {
+            (void)bkt_tool_error(&t, t.n_args ? t.args[0] : NULL, &t.err);
+            rc = failed;
+        }
         bkt_domain_forget_probe();
         bkt_store_shutdown();
         bkt_pool_shutdown();
@@ -48,7 +52,7 @@ static int run(const struct bkt_verb *v, int argc, char **argv)
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         (void)bkt_tool_fail(&t, "the standard output can't be written");
-        rc = rc ? rc : BKT_EXIT_FAIL;
+        rc = rc > failed ? rc : failed;
     }
     if (bkt_processes_several()) {
         rc = bkt_processes_leave(rc);

@@ -77,6 +77,7 @@ struct bkt_verb {
     size_t                n_opts;
     bool                  json;     /* --json is one of its options */
     bool shared;                    /* processes that mpirun started share the work (tools/share) */
+    int trouble;                    /* exit code of a failure, if 1 has another meaning; 0: BKT_EXIT_FAIL */
     char *(*reword)(const char *word); /* another word for one that isn't an option's argument, on the heap;
                                           NULL: it stays. May itself be NULL */
     int (*run)(struct bkt_tool *t); /* an exit code; negative: it failed, and t->err has the reason */

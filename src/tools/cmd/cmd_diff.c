@@ -499,5 +499,6 @@ const struct bkt_verb bkt_verb_diff = {
     .n_opts = BKT_COUNT(opts),
     .json = true,
     .shared = true,
+    .trouble = TROUBLE,
     .run = run,
 };
