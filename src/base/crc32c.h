@@ -14,7 +14,7 @@ uint32_t bkt_crc32c(uint32_t sum, const void *p, size_t n);
 /** As bkt_crc32c(), by tables alone; for tests. */
 uint32_t bkt_crc32c_by_tables(uint32_t sum, const void *p, size_t n);
 
-/** Whether bkt_crc32c() uses instructions of the processor. */
+/** Whether bkt_crc32c() uses instructions of the processor.  For tests. */
 bool bkt_crc32c_is_fast(void);
 
 /** Parse eight hexadecimal digits into @p sum.  False: @p text is anything else. */

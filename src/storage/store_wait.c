@@ -147,7 +147,6 @@ int bkt_store_get(struct bkt_store *st, const char *key, uint64_t off, uint64_t 
 {
     BKT_CLEANUP(req_finip) struct bkt_req req = {.op = BKT_GET, .key = key, .off = off, .len = len};
     BKT_PASS(bkt_store_perform(st, &req, 1, err));
-    bkt_buf_fini(out);
     bkt_buf_move(out, &req.body);
     return BKT_OK;
 }

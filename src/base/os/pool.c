@@ -279,15 +279,15 @@ static bool needs_thread(void)
            !atomic_load(&stopping);
 }
 
-static bool needs_waking(bool small)
+static bool small_needs_waking(void)
 {
-    return !small || (!atomic_load(&called) && !atomic_load(&n_small)) || atomic_load(&n_queued) > PILE;
+    return (!atomic_load(&called) && !atomic_load(&n_small)) || atomic_load(&n_queued) > PILE;
 }
 
 /* False: no thread can run the job, or the pool is ending. */
 static bool queue(struct bkt_job *job, bool small)
 {
-    if ((!small || needs_waking(true)) && needs_thread())
+    if ((!small || small_needs_waking()) && needs_thread())
         start_thread();
     size_t n = atomic_load(&n_threads);
     if (!n || atomic_load(&stopping))
@@ -295,7 +295,7 @@ static bool queue(struct bkt_job *job, bool small)
     job->small = small;
     struct worker *w = small ? NULL : claim_idle(); /* a worker looks into its own queue first */
     put(w ? w : self ? self : &workers[next_worker() % n], job);
-    if (small ? needs_waking(true) : !w) /* a worker may have become idle meanwhile */
+    if (small ? small_needs_waking() : !w) /* a worker may have become idle meanwhile */
         w = claim_idle();
     if (small && w) /* set only if a worker was claimed and will come: otherwise no worker would be woken for
                        small jobs again */

@@ -130,8 +130,7 @@ int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, con
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0}; /* its URI, and its version, since rows of a chunk
                                                             table may name several */
     int                                      rc   = BKT_OK;
-    if (memchr(uri, 0, n_uri))
-        n_uri = strnlen(uri, n_uri);
+    n_uri = strnlen(uri, n_uri); /* rows are padded with zeros */
     if (bkt_buf_add(&name, uri, n_uri) < 0 || bkt_buf_add(&name, "", 1) < 0 ||
         (etag && bkt_buf_add_str(&name, etag) < 0))
         BKT_NOMEM(err);

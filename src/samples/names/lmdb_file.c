@@ -38,7 +38,7 @@ enum {
     TXN = 144
 };
 /* Offsets in a database's description, 48 bytes */
-enum { DB_PAD, DB_FLAGS = 4, DB_DEPTH = 6, DB_ENTRIES = 32, DB_ROOT = 40, DB_SIZE = 48 };
+enum { DB_PAD, DB_FLAGS = 4, DB_DEPTH = 6, DB_ROOT = 40, DB_SIZE = 48 };
 
 struct walk {
     const unsigned char *file;

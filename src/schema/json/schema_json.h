@@ -79,7 +79,7 @@ BKT_NODISCARD int bkt_dcpl_parse(const json_t *cpl, struct bkt_dset *d, struct b
 BKT_NODISCARD int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err);
 BKT_NODISCARD int bkt_trim_emit(const uint64_t *trim, unsigned rank, json_t *j); /* NULL: the key goes */
 
-/** As bkt_object_parse(), with the links read as a tree, too: the reference for link_scan.c. */
+/** As bkt_object_parse(), with the links read as a tree, too: the reference for link_scan.c, in tests. */
 BKT_NODISCARD int bkt_object_parse_tree(const void *json, size_t n, const struct bkt_id *expect,
                                         struct bkt_object **out, struct bkt_err *err);
 /** As bkt_object_parse().  @p whole: whether the text was JSON at all, though it failed. */

@@ -14,7 +14,6 @@
 #include "storage/file/file_impl.h"
 #include "storage/stats.h"
 
-#define SCRATCH     BKT_FILE_SCRATCH
 #define WRITE_TRIES 1000  /* a DELETE may remove the emptied directory between mkdir and rename; twice in a
                              row is rare */
 #define STALE       86400 /* seconds after which a temporary file is abandoned: no PUT takes a day */

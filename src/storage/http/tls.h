@@ -41,7 +41,7 @@ struct bkt_tls_counts {
     uint64_t certificates;        /* certificates of them that a chain asked for */
     uint64_t handshakes, resumed; /* successful handshakes; those of them that resumed a session */
 };
-/** Counts of this process; any thread. */
+/** Counts of this process; any thread.  For tests. */
 void bkt_tls_count(struct bkt_tls_counts *out);
 
 /** Forget everything; no connection may be open. */

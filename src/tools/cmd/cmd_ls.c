@@ -102,7 +102,7 @@ static void dset_of(struct ls *ls, const struct bkt_object *o, const struct wher
     struct bkt_err                                    err = {.n = 0};
     const struct bkt_layout                          *l   = &o->dset.layout;
     bkt_shown_record_type(r, "type", ls->verbose ? "type" : NULL, o->dset.type);
-    bkt_jout_space(r->j, "shape", &o->dset.space);
+    bkt_jout_shape(r->j, &o->dset.space);
     bkt_jout_layout(r->j, &o->dset);
     if (!ls->verbose)
         return;

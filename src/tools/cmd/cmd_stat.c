@@ -30,7 +30,7 @@ static void dset_rows(const struct stat_of *s, const struct bkt_shown_record *r)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b  = {0};
     const struct bkt_dset                   *ds = &s->o->dset;
-    bkt_jout_space(r->j, "shape", &ds->space);
+    bkt_jout_shape(r->j, &ds->space);
     bkt_jout_layout(r->j, ds);
     bkt_jout_where(r->j, &s->where);
     bkt_show_space(&b, &ds->space);

@@ -237,11 +237,11 @@ void bkt_jout_time(struct bkt_jout *j, const char *key, double seconds)
         bkt_jout_null(j, key);
 }
 
-void bkt_jout_space(struct bkt_jout *j, const char *key, const struct bkt_space *s)
+void bkt_jout_shape(struct bkt_jout *j, const struct bkt_space *s)
 {
     static const char *const words[] = {
         [BKT_S_NULL] = "H5S_NULL", [BKT_S_SCALAR] = "H5S_SCALAR", [BKT_S_SIMPLE] = "H5S_SIMPLE"};
-    bkt_jout_open(j, key, '{');
+    bkt_jout_open(j, "shape", '{');
     bkt_jout_str(j, "class", words[s->cls]);
     if (s->cls == BKT_S_SIMPLE) {
         bkt_jout_dims(j, "dims", s->dims, s->rank);
@@ -299,7 +299,7 @@ void bkt_jout_attrs(struct bkt_jout *j, const struct bkt_object *o)
         bkt_show_type(&type, a->type);
         bkt_jout_open(j, NULL, '{');
         bkt_jout_members(j, "name:s type:s", a->name, bkt_buf_str(&type));
-        bkt_jout_space(j, "shape", &a->space);
+        bkt_jout_shape(j, &a->space);
         bkt_jout_value(j, "value", a);
         bkt_jout_close(j);
     }

@@ -33,7 +33,7 @@ const char *bkt_show_layout(enum bkt_layout_class c);       /* as the schema spe
 const char *bkt_show_link(enum bkt_link_class c);           /* hard, soft, external, other */
 
 /* Members of an object of JSON. */
-void bkt_jout_space(struct bkt_jout *j, const char *key, const struct bkt_space *s);
+void bkt_jout_shape(struct bkt_jout *j, const struct bkt_space *s); /* "shape": {…} */
 void bkt_jout_layout(struct bkt_jout *j, const struct bkt_dset *ds);    /* layout, chunk, filters, … */
 void bkt_jout_where(struct bkt_jout *j, const struct bkt_extent_use *u); /* "storage": {…} */
 /** "attributes": [{name, type, shape, value}]. */

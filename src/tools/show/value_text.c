@@ -47,8 +47,6 @@ static void put_text(struct sink *s, const unsigned char *p, size_t n)
         bkt_jout_text(s->j, take_key(s), p, n);
         return;
     }
-    if (!s->b)
-        return;
     char  *copy = n ? strndup((const char *)p, n) : NULL;
     size_t at   = s->b->len;
     bkt_say_str(s->b, "\"");

@@ -68,7 +68,8 @@ int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct b
     return BKT_OK;
 }
 
-int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err)
+/* Another handle on a domain already open (H5Freopen); one reference for the caller. */
+static int again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err)
 {
     struct bkt_domain *dom = NULL;
     BKT_PASS(bkt_domain_open(f->name, bkt_domain_settings(f->dom), &dom, err));
@@ -118,7 +119,7 @@ static int plain_open(const char *name, unsigned flags, hid_t fapl, struct bkt_v
 /* The object for the program's new file id; takes over the reference to @p f. */
 static int hand_out(struct bkt_file *f, struct bkt_vobj **out, struct bkt_err *err)
 {
-    assert(f);
+    assert(f); /* for clang's analyzer */
     int rc = bkt_file_settle_degree(f, err);
     rc     = rc < 0 ? rc : bkt_file_root(f, H5I_FILE, out, err);
     f->handle    = rc == BKT_OK ? *out : NULL;
@@ -409,7 +410,7 @@ static int reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err
     struct bkt_comm *c = o->file->comm, *twin = NULL;
     struct bkt_file *f = NULL;
     BKT_PASS(c ? c->ops->dup(c, &twin, err) : BKT_OK);
-    int rc = bkt_comm_agree(c, bkt_file_again(o->file, &f, err), err);
+    int rc = bkt_comm_agree(c, again(o->file, &f, err), err);
     if (rc < 0 || !f) {
         bkt_file_release(f);
         bkt_comm_close(twin);

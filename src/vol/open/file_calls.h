@@ -9,8 +9,6 @@
 /** Open the domain @p name; one reference for the caller.  @p set: settings; @p fapl copied. */
 BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl,
                                   const struct bkt_settings *set, struct bkt_file **out, struct bkt_err *err);
-/** Another handle on a domain already open (H5Freopen); one reference for the caller. */
-BKT_NODISCARD int bkt_file_again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err);
 bool bkt_file_fapl_is_ours(hid_t fapl); /* whether a file access list chooses this connector */
 /** The settings of such a list, or without it (H5P_DEFAULT) those of the environment; bkt_settings_fini().
  *  They also set the process's workers and traces.  Errors as bkt_settings_init() and bkt_trace_set();

@@ -480,7 +480,7 @@ static int find_file(struct bkt_file *f, const char *name, struct how *how, stru
     int rc = find(f, name, how, err);
     how_fini(how);
     BKT_PASS(rc);
-    assert(f->exts);
+    assert(f->exts); /* for clang's analyzer */
     *domain = f->exts->domain;
     *native = f->exts->native;
     return BKT_OK;

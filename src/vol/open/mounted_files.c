@@ -74,7 +74,7 @@ int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *child, struct 
 {
     struct bkt_file     *f  = group->file;
     const struct bkt_id *at = &group->obj->id;
-    assert(f && child);
+    assert(f && child); /* for clang's analyzer */
     for (const struct bkt_file *p = f; p; p = bkt_file_parent(p))
         BKT_FAIL_IF(err, p == child || p->dom == child->dom, BKT_EINVAL, "mounting %s would make a cycle",
                     child->name);

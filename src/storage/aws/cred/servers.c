@@ -315,11 +315,12 @@ static const char *choice(const struct bkt_cred_fetch *f, enum bkt_cred_var var,
     return v ? v : bkt_aws_config_profile(&f->config, f->place->profile, key);
 }
 
-static unsigned number(const char *text, unsigned fallback, unsigned most)
+/* 1: no number, or 0. */
+static unsigned number(const char *text, unsigned most)
 {
     char *end;
     unsigned long v = text ? strtoul(text, &end, 10) : 0;
-    return v == 0 ? fallback : v > most ? most : (unsigned)v;
+    return v == 0 ? 1 : v > most ? most : (unsigned)v;
 }
 
 static int imds_init(struct imds *m, struct bkt_err *err)
@@ -329,9 +330,9 @@ static int imds_init(struct imds *m, struct bkt_err *err)
     const char *mode =
         choice(f, BKT_VAR_AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE, "ec2_metadata_service_endpoint_mode");
     m->timeout_ms = /* by default one try of one second, as in the AWS CLI */
-        1000 * number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_TIMEOUT, "metadata_service_timeout"), 1, 60);
+        1000 * number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_TIMEOUT, "metadata_service_timeout"), 60);
     m->tries =
-        number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_NUM_ATTEMPTS, "metadata_service_num_attempts"), 1, 3);
+        number(choice(f, BKT_VAR_AWS_METADATA_SERVICE_NUM_ATTEMPTS, "metadata_service_num_attempts"), 3);
     if (!url)
         url = mode && strcasecmp(mode, "ipv6") == 0 ? IMDS_HOST6 : IMDS_HOST;
     size_t n = strlen(url);
