@@ -493,18 +493,15 @@ static int fill(struct bkt_copier *c, const struct bkt_copy_group *until)
 void bkt_copy_fini(struct bkt_copier *c)
 {
     bkt_copy_places_fini(c);
-    for (size_t i = 0; i < c->n_pending; i++) {
-        free(c->pending[i].path);
-        free(c->pending[i].attr);
-    }
-    free(c->pending);
+    bkt_copy_pending_fini(c);
     bkt_copy_outside_fini(c);
     bkt_buf_fini(&c->path);
 }
 
 static int write_pending(struct bkt_copier *c, const struct bkt_copy_pending *p)
 {
-    if (c->o->hooks.left_out && H5Lexists(c->root, p->path, H5P_DEFAULT) <= 0 && strcmp(p->path, "/") != 0)
+    if (c->o->hooks.left_out && p->to < 0 && H5Lexists(c->root, p->path, H5P_DEFAULT) <= 0 &&
+        strcmp(p->path, "/") != 0)
         return BKT_OK; /* it was left out meanwhile */
     int rc = bkt_copy_write_pending(c, p);
     if (rc == BKT_OK || (p->attr && bkt_copy_leaves_out(c, p->path, p->attr, rc)))

@@ -15,6 +15,7 @@ struct bkt_copy_group; /* copier.c */
 
 struct bkt_copy_pending { /* a value with references: written when all objects are there */
     char *path, *attr;    /* attr NULL: the dataset's data */
+    hid_t from, to;       /* attributes of a copy without a link; H5I_INVALID_HID: those at path */
 };
 struct bkt_copy_outside { /* a file that references lead into */
     char *name;
@@ -98,7 +99,7 @@ void bkt_copy_places_fini(struct bkt_copier *c);
 
 /* ---- copier_object.c ---- */
 /** Copy the comment and all attributes.  @p cpl: the creation list of @p from.  @p named: links lead to the
- *  copy already, so that values with references can be postponed. */
+ *  copy already. */
 BKT_NODISCARD int bkt_copy_attributes(struct bkt_copier *c, hid_t from, hid_t to, hid_t cpl, bool named);
 /** Make the dataset.  @p out: the caller's, also after a failure. */
 BKT_NODISCARD int bkt_copy_dataset(struct bkt_copier *c, hid_t from, hid_t dst, const char *name, hid_t lcpl,
@@ -107,6 +108,7 @@ BKT_NODISCARD int bkt_copy_dataset(struct bkt_copier *c, hid_t from, hid_t dst, 
 BKT_NODISCARD int bkt_copy_elements(struct bkt_copier *c, hid_t from, hid_t to);
 /** Write a value that was postponed. */
 BKT_NODISCARD int bkt_copy_write_pending(struct bkt_copier *c, const struct bkt_copy_pending *p);
+void              bkt_copy_pending_fini(struct bkt_copier *c);
 
 /* ---- copier_value.c ---- */
 /** Values in memory, as they are read and as they are written. */

@@ -9,13 +9,35 @@
 
 /* ---- values that wait ---- */
 
-static int postpone(struct bkt_copier *c, const char *attr)
+static int postpone(struct bkt_copier *c, const char *path, const char *attr)
 {
     if (bkt_list_room(&c->pending, c->n_pending, &c->cap_pending, sizeof *c->pending) < 0)
         return bkt_copy_no_memory(c);
     struct bkt_copy_pending *p = &c->pending[c->n_pending++];
-    *p = (struct bkt_copy_pending){strdup(bkt_buf_str(&c->path)), attr ? strdup(attr) : NULL};
+    *p = (struct bkt_copy_pending){strdup(path), attr ? strdup(attr) : NULL, H5I_INVALID_HID,
+                                   H5I_INVALID_HID};
     return p->path && (p->attr || !attr) ? BKT_OK : bkt_copy_no_memory(c);
+}
+
+/* The same for an attribute of a committed type to which no link leads yet: both stay open. */
+static int postpone_open(struct bkt_copier *c, const char *attr, hid_t from, hid_t to)
+{
+    BKT_PASS(postpone(c, "", attr));
+    struct bkt_copy_pending *p = &c->pending[c->n_pending - 1];
+    p->from = bkt_hid_hold(from);
+    p->to   = bkt_hid_hold(to);
+    return p->from < 0 || p->to < 0 ? bkt_copy_failed(c, "keeping an attribute open") : BKT_OK;
+}
+
+void bkt_copy_pending_fini(struct bkt_copier *c)
+{
+    for (size_t i = 0; i < c->n_pending; i++) {
+        free(c->pending[i].path);
+        free(c->pending[i].attr);
+        bkt_hid_closep(&c->pending[i].from);
+        bkt_hid_closep(&c->pending[i].to);
+    }
+    free(c->pending);
 }
 
 /* Whether values of that type can only be written when all objects are there. */
@@ -62,10 +84,7 @@ static int one_attribute(struct bkt_copier *c, hid_t from_obj, hid_t to_obj, con
         return BKT_OK;
     if (!waits(c, full))
         return copy_value(c, from, to, bkt_buf_str(&c->path));
-    if (named)
-        return postpone(c, name);
-    bkt_copy_report(c, name, "references of a committed type that no link leads to are left out");
-    return BKT_OK;
+    return named ? postpone(c, bkt_buf_str(&c->path), name) : postpone_open(c, name, from, to);
 }
 
 /* An unreadable attribute is left out, or is a failure. */
@@ -199,11 +218,14 @@ int bkt_copy_elements(struct bkt_copier *c, hid_t from, hid_t to)
     int rc = h->data ? h->data(h->arg, from, to, bkt_buf_str(&c->path), c->err) : 0;
     if (rc)
         return rc < 0 ? rc : BKT_OK;
-    return waits(c, type) ? postpone(c, NULL) : bkt_copy_data(c, from, to, bkt_buf_str(&c->path));
+    const char *path = bkt_buf_str(&c->path);
+    return waits(c, type) ? postpone(c, path, NULL) : bkt_copy_data(c, from, to, path);
 }
 
 int bkt_copy_write_pending(struct bkt_copier *c, const struct bkt_copy_pending *p)
 {
+    if (p->to >= 0)
+        return copy_value(c, p->from, p->to, p->attr);
     BKT_CLEANUP(bkt_hid_closep)
     hid_t from = H5Oopen(c->src, p->path, H5P_DEFAULT),
           to = H5Oopen(c->root, p->path, H5P_DEFAULT);

@@ -179,6 +179,18 @@ static void drivers(void)
 
 /* ---- data that a reference can't express ---- */
 
+/* The root's attribute "of a type" comes before every link: its committed type is copied while it has none. */
+static void type_with_references(hid_t file, hid_t space, const hobj_ref_t *refs)
+{
+    hid_t type = TRY(H5Tcopy(H5T_STD_I32LE));
+    int   v[3] = {7, 8, 9};
+    TRY(H5Tcommit2(file, "type", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t a = TRY(H5Acreate2(type, "refs", H5T_STD_REF_OBJ, space, H5P_DEFAULT, H5P_DEFAULT));
+    TRY(H5Awrite(a, H5T_STD_REF_OBJ, refs)), TRY(H5Aclose(a));
+    a = TRY(H5Acreate2(file, "of a type", type, space, H5P_DEFAULT, H5P_DEFAULT));
+    TRY(H5Awrite(a, H5T_NATIVE_INT, v)), TRY(H5Aclose(a)), TRY(H5Tclose(type));
+}
+
 static void values(void)
 {
     hid_t       file = TRY(H5Fcreate("values.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
@@ -206,6 +218,7 @@ static void values(void)
     TRY(H5Rcreate(&refs[2], file, "/", H5R_OBJECT, -1));
     d = TRY(H5Dcreate2(file, "refs", H5T_STD_REF_OBJ, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     TRY(H5Dwrite(d, H5T_STD_REF_OBJ, H5S_ALL, H5S_ALL, H5P_DEFAULT, refs)), TRY(H5Dclose(d));
+    type_with_references(file, space, refs);
     TRY(H5Tclose(text)), TRY(H5Tclose(list)), TRY(H5Tclose(native)), TRY(H5Tclose(pair)), TRY(H5Sclose(space)), TRY(H5Fclose(file));
 }
 
