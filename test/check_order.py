@@ -3,6 +3,10 @@
 
 By the #include lines.  An include may go down in ORDER, and stay in its own folder.  A file that is listed with its name is a
 level of its own.  KNOWN are includes that still go up; an entry whose include is gone must go, too.
+
+A call may go down, too, though a header that stands lower declares the function, as a layer's own header does.  DECLARED are
+headers by which a lower folder calls a higher one on purpose.  A private header (*_impl.h) is included in its own folder
+only; PRIVATE are exceptions.
 """
 import os
 import re
@@ -15,12 +19,23 @@ base base/text base/os
 storage storage/aws storage/http storage/web storage/aws/cred storage/file storage/s3 storage/store_open.c
 schema/model schema/h5enc schema/jansson schema/json schema/name schema/snapshot schema/domain schema/edit
 chunk/filter chunk/select chunk/chunk.h chunk/dataset chunk/read chunk/ahead chunk/write chunk/list
-vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/connector_info.h vol/convert vol/open vol/path vol/calls vol/dataset vol/dataset/plain vol/copy vol
+vol/h5bucket.h vol/core vol/parallel vol/vfd vol/plain vol/connector_info.h vol/connector_info.c vol/convert vol/open vol/path vol/calls vol/dataset vol/dataset/plain vol/copy vol
 loader mpi
 samples/h5bucket_samples.h samples/names samples
 tools/source tools/show tools/share tools/cli tools/bucket tools/load tools/load/gather tools/kerchunk/format tools/kerchunk tools/kerchunk/export tools/samples tools/doctor tools/cmd tools/verify
 """.split()
 KNOWN = set()
+DECLARED = {
+    "schema/domain/domain_impl.h",  # an open domain calls the functions of schema/edit that it declares
+    "vol/core/ops.h",  # entries of the tables of operations
+}
+PRIVATE = {  # kinds of stores, and changes, are parts of what stands in the folder above or beside
+    ("schema/edit/edit_impl.h", "schema/domain/domain_impl.h"),
+    ("storage/file/file_impl.h", "storage/store_impl.h"),
+    ("storage/http/request.h", "storage/store_impl.h"),
+}
+FUNCTION = re.compile(r"^(?!static|typedef|extern \"C\")[A-Za-z][\w \n*]*?[ *](\w+)\(([^;{}]*)\)\s*([;{])", re.M)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n\\]|\\.)*(?:\\\n(?:[^\n\\]|\\.)*)*", re.S | re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([a-z0-9_]+(?:/[a-z0-9_]+)*\.h)[">]', re.M)
 
 
@@ -46,8 +61,31 @@ def tree_of(design):
     return found[::-1]
 
 
+def calls_up():
+    """Calls of functions that a lower header declares, so that no include shows them, and a higher folder defines."""
+    texts = {}
+    declared = {}
+    defined = {}
+    for path in files():
+        with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+            texts[path] = COMMENT.sub("", f.read())
+        for name, _, end in FUNCTION.findall(texts[path]):
+            if end == ";" and path.endswith(".h"):
+                declared.setdefault(name, path)
+            elif end == "{" and path.endswith(".c"):
+                defined[name] = path
+    for name, header in sorted(declared.items()):
+        above = defined.get(name)
+        if not above or level(header) >= level(above) or header in DECLARED:
+            continue
+        for path, text in sorted(texts.items()):
+            if path != header and level(path) < level(above) and re.search(rf"\b{name}\b", text):
+                yield f"src/{path}: calls {name}() of src/{above}, which is above it"
+
+
 def faults():
     upward = set()
+    yield from calls_up()
     ours = {os.path.basename(path) for path in files()}
     for path in files():
         with open(os.path.join(ROOT, path), encoding="utf-8") as f:
@@ -61,6 +99,8 @@ def faults():
                     yield f"src/{path}: the include of {other} has no path from src/"
             elif level(other) is not None and level(other) > level(path):
                 upward.add((path, other))
+            if other.endswith("_impl.h") and os.path.dirname(other) != os.path.dirname(path) and (path, other) not in PRIVATE:
+                yield f"src/{path}: includes {other}, which is private to its folder"
     for path, other in sorted(upward - KNOWN):
         yield f"src/{path}: includes {other}, which is above it"
     for path, other in sorted(KNOWN - upward):

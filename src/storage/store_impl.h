@@ -89,8 +89,9 @@ int bkt_web_open(const char *uri, const char *rest, const struct bkt_settings *s
                  struct bkt_err *err);
 int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *set, struct bkt_store **out,
                 struct bkt_err *err);
-/** Set the process up for its stores, before one is opened. */
-void bkt_store_begin(const struct bkt_settings *set);
+/** As bkt_url_open(), in a process that is set up for stores. */
+int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
+                       struct bkt_err *err);
 /** Forget everything learned about S3's buckets. */
 void bkt_s3_shutdown(void);
 

@@ -71,7 +71,8 @@ void bkt_store_hook_fork(void)
 
 /* ---- opening, and the end ---- */
 
-void bkt_store_begin(const struct bkt_settings *set)
+/* Set the process up for its stores, before one is opened. */
+static void begin(const struct bkt_settings *set)
 {
     (void)pthread_once(&hooked, hook);
     bkt_stdfd_take();
@@ -93,11 +94,18 @@ int bkt_store_open(const char *uri, const struct bkt_settings *set, struct bkt_s
         size_t n = strlen(norm);
         while (n > k->skip + 1 && norm[n - 1] == '/')
             norm[--n] = 0;
-        bkt_store_begin(set);
+        begin(set);
         return k->open(norm, norm + k->skip, set, out, err);
     }
     BKT_FAIL(err, BKT_EINVAL, "'%.200s' is not a store; s3://bucket, file:///dir or https://host is expected",
              BKT_SHOWN(uri));
+}
+
+int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
+                 struct bkt_err *err)
+{
+    begin(set);
+    return bkt_url_store_open(url, set, out, key, err);
 }
 
 void bkt_store_cancelled(void) { bkt_engine_cancelled(); }

@@ -1,5 +1,6 @@
 #include "chunk/dataset/chunk_list.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int bkt_chunk_list_add(const uint64_t *coord, const struct bkt_chunk_info *info, void *list)
@@ -77,5 +78,87 @@ int bkt_chunks_head(struct bkt_dsetio *io, const uint64_t *grid,
     bkt_buf_fini(&some.v);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
+    return rc;
+}
+
+/* ---- all stored chunk objects ---- */
+
+bool bkt_dsetio_grid(const struct bkt_dsetio *io, uint64_t *grid)
+{
+    const struct bkt_space *s = &io->ds->space;
+    for (unsigned d = 0; d < io->rank; d++) {
+        grid[d] = s->cls == BKT_S_SIMPLE && s->rank ? bkt_ceil_div(s->dims[d], io->cdims[d]) : 1;
+        if (!grid[d])
+            return false;
+    }
+    return io->where != BKT_AT_NONE;
+}
+
+enum bkt_op bkt_chunk_list_op(const struct bkt_dsetio *io)
+{
+    return io->hdf5 && io->pipe.n ? BKT_GET : BKT_HEAD;
+}
+
+/* Native chunk objects found by LIST. */
+struct listing {
+    struct bkt_chunk_list c;
+    const uint64_t *grid;
+};
+
+static int on_listed(const uint64_t *coord, uint64_t size, void *arg)
+{
+    struct listing *l = arg;
+    for (unsigned d = 0; d < l->c.rank; d++)
+        if (coord[d] >= l->grid[d]) /* outside the extent */
+            return BKT_OK;
+    return bkt_chunk_list_add(coord, &(struct bkt_chunk_info){true, BKT_WHOLE, size, 0, NULL}, &l->c);
+}
+
+static int by_coord(const void *a, const void *b, void *rank)
+{
+    const struct bkt_listed_chunk *x = a, *y = b;
+    for (unsigned d = 0; d < *(const unsigned *)rank; d++)
+        if (x->coord[d] != y->coord[d])
+            return x->coord[d] < y->coord[d] ? -1 : 1;
+    return 0;
+}
+
+int bkt_chunk_list_each(struct bkt_chunk_list *c, bkt_chunk_fn *each, void *arg)
+{
+    if (c->v.len)
+        qsort_r(c->v.ptr, bkt_chunk_list_count(c), bkt_chunk_list_stride(c), by_coord, &c->rank);
+    for (size_t i = 0; i < bkt_chunk_list_count(c); i++)
+        if (bkt_chunk_list_at(c, i)->info.exists)
+            BKT_PASS(each(bkt_chunk_list_at(c, i)->coord, &bkt_chunk_list_at(c, i)->info, arg));
+    return BKT_OK;
+}
+
+/* Asks for each chunk: version 1 keys begin with a hash, and a plain web server has no lists. */
+static int head_chunks(struct bkt_dsetio *io, struct listing *l, struct bkt_err *err)
+{
+    BKT_FAIL_IF(err, bkt_v1_are_many(l->grid, io->rank), BKT_EUNSUP,
+                "dataset %s: its chunk objects can't be listed, and are too many for "
+                "single requests",
+                io->obj->id.text);
+    return bkt_chunks_head(io, l->grid, NULL, on_listed, l, err);
+}
+
+int bkt_chunk_objects_each(struct bkt_dsetio *io, const uint64_t *grid, bool masks, bkt_chunk_fn *each,
+                           void *arg, struct bkt_err *err)
+{
+    struct listing l = {{.rank = io->rank}, grid};
+    bool list = bkt_id_is_v2(&io->obj->id) || bkt_v1_are_many(grid, io->rank);
+    int rc = list ? bkt_chunk_keys_each(io, on_listed, &l, err) : BKT_EUNSUP;
+    if (rc == BKT_EUNSUP) {
+        bkt_err_clear(err);
+        rc = head_chunks(io, &l, err);
+    }
+    for (size_t i = 0;
+         rc == BKT_OK && masks && bkt_chunk_list_op(io) == BKT_GET && i < bkt_chunk_list_count(&l.c);
+         i += BKT_REQUESTS_AT_ONCE)
+        rc = bkt_chunk_list_look(io, BKT_GET, &l.c, i, err);
+    if (rc == BKT_OK)
+        rc = bkt_chunk_list_each(&l.c, each, arg);
+    bkt_buf_fini(&l.c.v);
     return rc;
 }

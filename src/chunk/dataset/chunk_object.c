@@ -21,7 +21,7 @@
 #include <strings.h>
 
 #include "chunk/dataset/dataset.h"
-#include "chunk/filter/filters_impl.h"
+#include "chunk/filter/frames.h"
 #include "schema/json/reference_text.h"
 #include "schema/model/hsds_view.h"
 

@@ -16,23 +16,11 @@ static int usable(const struct bkt_dsetio *io, struct bkt_err *err)
     return io->bad.code ? bkt_err_copy(err, io->bad.code, &io->bad) : BKT_OK;
 }
 
-/* Chunks per dimension; false: there are none. */
-static bool grid_of(const struct bkt_dsetio *io, uint64_t *grid)
-{
-    const struct bkt_space *s = &io->ds->space;
-    for (unsigned d = 0; d < io->rank; d++) {
-        grid[d] = s->cls == BKT_S_SIMPLE && s->rank ? bkt_ceil_div(s->dims[d], io->cdims[d]) : 1;
-        if (!grid[d])
-            return false;
-    }
-    return io->where != BKT_AT_NONE;
-}
-
 static int check_coord(const struct bkt_dsetio *io, const uint64_t *coord, struct bkt_err *err)
 {
     uint64_t grid[BKT_MAX_RANK];
     BKT_PASS(usable(io, err));
-    bool ok = grid_of(io, grid);
+    bool ok = bkt_dsetio_grid(io, grid);
     for (unsigned d = 0; ok && d < io->rank; d++)
         ok = coord[d] < grid[d];
     BKT_FAIL_IF(err, !ok, BKT_EINVAL, "%s is outside the extent", bkt_chunk_label(io, coord).text);
@@ -45,16 +33,6 @@ static int locate_one(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_r
     struct bkt_references_find q = {.io = io, .coords = coord, .n = 1, .out = loc};
     return bkt_references_find(&q, 1, err);
 }
-
-static int hand_on(const struct bkt_chunk_list *c, bkt_chunk_fn *each, void *arg)
-{
-    for (size_t i = 0; i < bkt_chunk_list_count(c); i++)
-        if (bkt_chunk_list_at(c, i)->info.exists)
-            BKT_PASS(each(bkt_chunk_list_at(c, i)->coord, &bkt_chunk_list_at(c, i)->info, arg));
-    return BKT_OK;
-}
-
-static enum bkt_op op_of(const struct bkt_dsetio *io) { return io->hdf5 && io->pipe.n ? BKT_GET : BKT_HEAD; }
 
 int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_chunk_info *out,
                      struct bkt_err *err)
@@ -71,7 +49,7 @@ int bkt_chunk_locate(struct bkt_dsetio *io, const uint64_t *coord, struct bkt_ch
     struct bkt_chunk_list one = {.rank = io->rank};
     int rc = bkt_chunk_list_add(coord, &(struct bkt_chunk_info){.exists = true, .offset = BKT_WHOLE}, &one);
     if (rc == BKT_OK)
-        rc = bkt_chunk_list_look(io, op_of(io), &one, 0, err);
+        rc = bkt_chunk_list_look(io, bkt_chunk_list_op(io), &one, 0, err);
     if (rc == BKT_OK && bkt_chunk_list_at(&one, 0)->info.exists)
         *out = bkt_chunk_list_at(&one, 0)->info;
     bkt_buf_fini(&one.v);
@@ -133,79 +111,16 @@ static int iter_listed(struct bkt_dsetio *io, const uint64_t *grid, bkt_chunk_fn
     return BKT_OK;
 }
 
-/* Native chunk objects found by LIST. */
-struct listing {
-    struct bkt_chunk_list c;
-    const uint64_t *grid;
-};
-
-static int on_listed(const uint64_t *coord, uint64_t size, void *arg)
-{
-    struct listing *l = arg;
-    for (unsigned d = 0; d < l->c.rank; d++)
-        if (coord[d] >= l->grid[d]) /* outside the extent */
-            return BKT_OK;
-    return bkt_chunk_list_add(coord, &(struct bkt_chunk_info){true, BKT_WHOLE, size, 0, NULL}, &l->c);
-}
-
-static int by_coord(const void *a, const void *b, void *rank)
-{
-    const struct bkt_listed_chunk *x = a, *y = b;
-    for (unsigned d = 0; d < *(const unsigned *)rank; d++)
-        if (x->coord[d] != y->coord[d])
-            return x->coord[d] < y->coord[d] ? -1 : 1;
-    return 0;
-}
-
-/* Put the chunks into grid order. */
-static void sort(struct bkt_chunk_list *c)
-{
-    if (c->v.len)
-        qsort_r(c->v.ptr, bkt_chunk_list_count(c), bkt_chunk_list_stride(c), by_coord, &c->rank);
-}
-
-/* Asks for each chunk: version 1 keys begin with a hash, and a plain web server has no lists. */
-static int head_chunks(struct bkt_dsetio *io, struct listing *l, struct bkt_err *err)
-{
-    BKT_FAIL_IF(err, bkt_v1_are_many(l->grid, io->rank), BKT_EUNSUP,
-                "dataset %s: its chunk objects can't be listed, and are too many for "
-                "single requests",
-                io->obj->id.text);
-    return bkt_chunks_head(io, l->grid, NULL, on_listed, l, err);
-}
-
-/* Call @p each for all stored chunk objects within @p grid, in grid order.  @p masks: with their filter
- * masks, if they have any */
-static int chunk_list(struct bkt_dsetio *io, const uint64_t *grid, bool masks, bkt_chunk_fn *each, void *arg,
-                      struct bkt_err *err)
-{
-    struct listing l = {{.rank = io->rank}, grid};
-    bool           list = bkt_id_is_v2(&io->obj->id) || bkt_v1_are_many(grid, io->rank);
-    int            rc   = list ? bkt_chunk_keys_each(io, on_listed, &l, err) : BKT_EUNSUP;
-    if (rc == BKT_EUNSUP) {
-        bkt_err_clear(err);
-        rc = head_chunks(io, &l, err);
-    }
-    sort(&l.c);
-    for (size_t i = 0; rc == BKT_OK && masks && op_of(io) == BKT_GET && i < bkt_chunk_list_count(&l.c);
-         i += BKT_REQUESTS_AT_ONCE)
-        rc = bkt_chunk_list_look(io, BKT_GET, &l.c, i, err);
-    if (rc == BKT_OK)
-        rc = hand_on(&l.c, each, arg);
-    bkt_buf_fini(&l.c.v);
-    return rc;
-}
-
 int bkt_chunk_iter(struct bkt_dsetio *io, bkt_chunk_fn *each, void *arg, struct bkt_err *err)
 {
     uint64_t grid[BKT_MAX_RANK];
     BKT_PASS(usable(io, err));
-    if (!grid_of(io, grid))
+    if (!bkt_dsetio_grid(io, grid))
         return BKT_OK;
     switch (io->where) {
     case BKT_AT_NONE: return BKT_OK;
     case BKT_AT_OBJECTS:
-        return chunk_list(io, grid, true, each, arg, err);
+        return bkt_chunk_objects_each(io, grid, true, each, arg, err);
     case BKT_AT_CHUNKS: return iter_listed(io, grid, each, arg);
     case BKT_AT_CONTIGUOUS:
     case BKT_AT_TABLE: break;
@@ -234,15 +149,15 @@ int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_
     if (io->where == BKT_AT_OBJECTS &&
         bkt_write_cache_knows(io)) { /* earlier lists are outdated by the writes */
         BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
-        if (grid_of(io, grid))
-            BKT_PASS(chunk_list(io, grid, false, add_usage, &u, err));
+        if (bkt_dsetio_grid(io, grid))
+            BKT_PASS(bkt_chunk_objects_each(io, grid, false, add_usage, &u, err));
     } else if (io->where == BKT_AT_OBJECTS) {
         struct bkt_err why = {.n = 0};
         int            rc  = bkt_domain_chunk_usage(io->dom, io->obj, bytes, n_chunks, &why);
-        if (rc != BKT_EUNSUP || !grid_of(io, grid)) /* bkt_domain_chunk_usage() gives up early, as it only
-                                                       counts */
+        if (rc != BKT_EUNSUP || !bkt_dsetio_grid(io, grid)) /* bkt_domain_chunk_usage() gives up early, as it
+                                                       only counts */
             return rc < 0 ? bkt_err_copy(err, rc, &why) : BKT_OK;
-        BKT_PASS(chunk_list(io, grid, false, add_usage, &u, err));
+        BKT_PASS(bkt_chunk_objects_each(io, grid, false, add_usage, &u, err));
     } else {
         BKT_PASS(bkt_chunk_iter(io, add_usage, &u, err));
     }
@@ -341,7 +256,7 @@ static int stored_boxes(struct bkt_dsetio *io, struct walk *w, struct bkt_err *e
         w->shape[d] = t->cdims[d];
         grid[d]     = bkt_ceil_div(w->grid[d], t->cdims[d]);
     }
-    return t->where == BKT_AT_OBJECTS ? chunk_list(t, grid, false, keep_box, w, err)
+    return t->where == BKT_AT_OBJECTS ? bkt_chunk_objects_each(t, grid, false, keep_box, w, err)
                                       : bkt_chunk_iter(t, keep_box, w, err);
 }
 
@@ -391,9 +306,8 @@ static int walk_sorted(struct bkt_dsetio *io, struct walk *w, bkt_chunk_fn *each
 {
     struct bkt_chunk_list c = {.rank = io->rank};
     int rc = walk_all(io, w, bkt_chunk_list_add, &c, err);
-    sort(&c);
     if (rc == BKT_OK)
-        rc = hand_on(&c, each, arg);
+        rc = bkt_chunk_list_each(&c, each, arg);
     bkt_buf_fini(&c.v);
     return rc;
 }

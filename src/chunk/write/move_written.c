@@ -5,12 +5,13 @@
  * was written, the write counts as earlier than the other writers'. */
 #include <string.h>
 
-#include "chunk/write/write_cache.h"
-#include "chunk/read/read.h"
-#include "schema/edit/edit.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/num.h"
+#include "chunk/dataset/chunk_list.h"
+#include "chunk/read/read.h"
+#include "chunk/write/write_cache.h"
+#include "schema/edit/edit.h"
 
 struct move {
     struct bkt_dsetio *from, *to;
@@ -151,11 +152,14 @@ static int note_coord(const uint64_t *coord, const struct bkt_chunk_info *info, 
 
 static int move_all(struct move *m, struct bkt_err *err)
 {
-    uint64_t coord[BKT_MAX_RANK];
+    uint64_t coord[BKT_MAX_RANK], grid[BKT_MAX_RANK];
     size_t each = m->from->rank * sizeof *coord;
     if (m->from->where != BKT_AT_OBJECTS)
         return BKT_OK;
-    BKT_PASS(bkt_chunk_iter(m->from, note_coord, m, err));
+    if (m->from->bad.code)
+        return bkt_err_copy(err, m->from->bad.code, &m->from->bad);
+    if (bkt_dsetio_grid(m->from, grid))
+        BKT_PASS(bkt_chunk_objects_each(m->from, grid, false, note_coord, m, err));
     for (size_t at = 0; each && at < m->coords.len; at += each) {
         memcpy(coord, m->coords.ptr + at, each);
         BKT_PASS(move_chunk(m, coord, err));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/filter/filters_impl.h"
+#include "chunk/filter/frames.h"
 #include "samples/names/repository_names.h"
 
 #define LIST_MAX_BYTES ((size_t)1 << 30)

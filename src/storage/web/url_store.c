@@ -492,13 +492,12 @@ static int fill(struct url_store *s, struct bkt_web_url *own, const struct bkt_s
     return rc;
 }
 
-int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
-                 struct bkt_err *err)
+int bkt_url_store_open(const char *url, const struct bkt_settings *set, struct bkt_store **out, char **key,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url own = {.port = 0};
     *key                                                 = NULL;
     *out = NULL;
-    bkt_store_begin(set);
     BKT_PASS(bkt_web_url_parse(url, &own, err));
     struct url_store *s = calloc(1, sizeof *s);
     BKT_NEED(err, s);
