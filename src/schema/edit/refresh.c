@@ -5,6 +5,30 @@
 #include "schema/model/object_life.h"
 #include "schema/json/schema_json.h"
 
+/* Entries that were added here, and that the store has: from now on they are stored ones, so that their
+ * removal is a change.  Attributes of committed types wait for a flush, which corrects the types' uses. */
+static int take_equal(struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
+{
+    struct bkt_object *parsed = NULL;
+    if (!c->links && !c->attrs)
+        return BKT_OK;
+    BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, &c->id, &parsed, err));
+    BKT_CLEANUP(bkt_object_releasep) const struct bkt_object *o = parsed;
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->links, &at);)
+        if ((enum bkt_delta)(uintptr_t)at.value == BKT_DELTA_ADD &&
+            !bkt_map_get(c->kept_links, at.key, at.n) && bkt_links_find(&o->group.links, at.key))
+            (void)bkt_map_del(c->links, at.key, at.n);
+    for (struct bkt_map_at at = {0}; bkt_map_walk(c->attrs, &at);) {
+        const struct bkt_attr *a = bkt_attrs_find(&o->attrs, at.key);
+        if ((enum bkt_delta)(uintptr_t)at.value != BKT_DELTA_ADD ||
+            bkt_map_get(c->kept_attrs, at.key, at.n) || !a || !a->type || a->type->committed.text[0])
+            continue;
+        bkt_renamed_forget(c, at.key);
+        (void)bkt_map_del(c->attrs, at.key, at.n);
+    }
+    return BKT_OK;
+}
+
 static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct bkt_req *r,
                        struct bkt_err *err)
 {
@@ -15,6 +39,7 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
     bkt_buf_clear(&c->text);
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     BKT_PASS(bkt_change_adopt(d, c, r->etag, err));
+    BKT_PASS(take_equal(c, r, err));
     bkt_buf_fini(&c->text);
     bkt_buf_fini(&c->obj->stored);
     BKT_NEED(err, bkt_object_set_etag(c->obj, r->etag) >= 0 &&

@@ -214,6 +214,27 @@ static void a_refresh_ends_a_removal(void)
     close_all(d, e, f);
 }
 
+/* Equal entries of both writers are one, which a refresh shows: its removal is stored. */
+static void an_equal_entry_is_removed(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
+    struct bkt_domain *both[] = {d, e};
+    for (int i = 0; i < 2; i++) {
+        link_it(both[i], &b, "m", &a);
+        set_attr(both[i], &b, "w", 5, ATTR_CREATE);
+    }
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_refresh(e, &b, err));
+    unlink_it(e, &b, "m");
+    OK(bkt_edit_attr_delete(e, &b, "w", err));
+    OK(bkt_domain_flush(e, err));
+    (void)fresh_look(&b, &f);
+    CHECK(!*target(f, &b, "m") && attr_value(get(f, &b), "w") == -1, "removed");
+    CHECK(count(e, &a) == 1, "%d links", (int)count(e, &a));
+    close_all(d, e, f);
+}
+
 /* One entry clashes and stays; others of the same object, which were replaced as well, are forgotten. */
 static void what_is_stored_is_forgotten_beside_a_clash(void)
 {
@@ -338,6 +359,7 @@ int main(void)
     links_are_exchanged();
     a_spared_link_keeps_its_object();
     a_refresh_ends_a_removal();
+    an_equal_entry_is_removed();
     what_is_stored_is_forgotten_beside_a_clash();
     a_lost_answer_is_removed();
     no_link_leads_to_a_deleted_object(false);
