@@ -135,7 +135,7 @@ static int check(struct bkt_store *st, struct bkt_req *req)
         return BKT_REQ_FAIL(req, BKT_EINVAL, "%s: bad range of %" PRIu64 " bytes at %" PRIu64, req->key,
                             req->len, req->off);
     if ((req->op == BKT_PUT || req->op == BKT_DELETE) && bkt_store_is_readonly(st))
-        return BKT_REQ_FAIL(req, BKT_EUNSUP, "%s %s: %s: the store is read-only", bkt_op_name(req->op),
+        return BKT_REQ_FAIL(req, BKT_EACCES, "%s %s: %s: the store is read-only", bkt_op_name(req->op),
                             req->key, st->uri);
     if (req->op == BKT_PUT && !req->put && req->put_len)
         return BKT_REQ_FAIL(req, BKT_EINVAL, "PUT %s: no data given", req->key);

@@ -22,9 +22,8 @@ int bkt_write_check(const struct bkt_dsetio *io, struct bkt_err *err)
                 "h5copy) to change it",
                 bkt_dsetio_label(io).text,
                 bkt_layout_is_linked(l) ? bkt_layout_name(l->cls) : "by reference");
-    BKT_FAIL_IF(err, bkt_store_is_readonly(bkt_domain_store(io->dom)), BKT_EUNSUP,
-                "%s can't be written: %s: the store is read-only", bkt_dsetio_label(io).text,
-                bkt_store_uri(bkt_domain_store(io->dom)));
+    BKT_TRY(err, bkt_store_need_writable(bkt_domain_store(io->dom), err), "%s can't be written",
+            bkt_dsetio_label(io).text);
     return BKT_OK;
 }
 

@@ -54,7 +54,6 @@ void bkt_domain_destroy(struct bkt_domain *d)
 void bkt_domain_note_rights(struct bkt_domain *d)
 {
     const char *user = d->set.user;
-    d->readonly = bkt_store_is_readonly(d->store);
     d->granted = user && *user ? bkt_domain_doc_allows(&d->doc, user) : BKT_ACL_ALL;
 }
 

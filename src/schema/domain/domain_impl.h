@@ -24,7 +24,6 @@ struct bkt_domain {
     struct bkt_store      *store;
     bool                   of_file; /* bkt_domain_of_file(): the store may have this one file only */
     struct bkt_domain_doc  doc;
-    bool readonly;    /* the store is */
     unsigned granted; /* BKT_ACL_… bits that the document gives setting user */
     struct bkt_objects    *objects;
     struct bkt_links_count *links;

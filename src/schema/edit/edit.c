@@ -32,7 +32,7 @@ bool bkt_domain_is_dirty(struct bkt_domain *d)
 
 int bkt_domain_may_write(struct bkt_domain *d, unsigned acl_need, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, d->readonly, BKT_EACCES, "%s: the store is read-only", d->name);
+    BKT_PASS(bkt_store_need_writable(d->store, err));
     BKT_FAIL_IF(err, bkt_edits_foreign(d), BKT_EACCES,
                 "%s can't be changed here: process %ld, which this one was forked from, had changes that "
                 "were not flushed; flush before fork(), or open the file in the new process",
