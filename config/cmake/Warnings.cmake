@@ -9,7 +9,7 @@ if(NOT BKT_SANITIZE AND CMAKE_BUILD_TYPE MATCHES "^Rel")
     target_compile_options(bkt_build INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
 if(BKT_SANITIZE)
-    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # gcc's manual: sanitizers make this one cry wolf
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # gcc's manual: sanitizers cause false alarms of this warning
         target_compile_options(bkt_build INTERFACE -Wno-maybe-uninitialized)
     endif()
     target_compile_options(bkt_build INTERFACE -fsanitize=${BKT_SANITIZE} -fno-omit-frame-pointer -g)

@@ -1,5 +1,5 @@
-/* Conversion of stored elements to the program's without HDF5: numbers of one kind to another, in either byte
- * order, and bytes that stay unchanged; one after the other, or as fields of a compound.
+/* Conversion of stored elements to the program's without HDF5.  It converts numbers of one kind to another in
+ * either byte order, and copies other bytes.  Elements lie one after the other, or are fields of a compound.
  *
  * HDF5 converts on the calling thread, under HDF5's lock, one step after all data have arrived.  A recast is
  * a plain struct that workers run on each chunk as it comes, straight to where the selection has it. */

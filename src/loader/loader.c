@@ -1,7 +1,7 @@
 /* The plugin that HDF5 loads.  A process may hold several libhdf5: Python's wheels bring their own, renamed,
  * and open them so that no other library sees their symbols.  So each libhdf5 gets a connector of its own: a
- * copy of the real connector in memory, in which the name of the library that it needs is replaced by the
- * path of the libhdf5 that asks.
+ * copy of the real connector in memory.  In the copy, the name of the needed library is replaced by the path
+ * of the libhdf5 that asks.
  *
  * This file includes no header of HDF5, since it serves several versions. */
 #include <dirent.h>

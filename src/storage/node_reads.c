@@ -92,8 +92,8 @@ void bkt_node_table_publish(struct bkt_node_table *t, uint32_t entry, const char
         memcpy(t->data + at + k + n_head, text, n);
     e->at = (uint32_t)at;
     e->n = (uint32_t)all;
-    (void)atomic_compare_exchange_strong(&e->state, &claimed,
-                                         BKT_ENTRY_READY); /* unless it was forgotten meanwhile */
+    /* unless it was forgotten while it was written */
+    (void)atomic_compare_exchange_strong(&e->state, &claimed, BKT_ENTRY_READY);
 }
 
 void bkt_node_table_forget(struct bkt_node_table *t, const char *key)

@@ -6,8 +6,8 @@
  * and condition; equal ones are used in the order of recording.
  *
  * A request that isn't in the recording is sent.  So a process whose state differs stays correct: it costs
- * requests.  For the same reason a PUT of other bytes than the recorded PUT of its key ends as BKT_EPRECOND,
- * as if another writer had been first: the object is read again, and what is stored already needs no PUT. */
+ * requests.  For the same reason, a PUT of other bytes than the recorded ones ends as BKT_EPRECOND, as if
+ * another writer had been first.  Then the object is read again, and no PUT is made for what is stored. */
 #pragma once
 
 #include <stdatomic.h>

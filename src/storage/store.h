@@ -191,9 +191,9 @@ void bkt_store_cancelled(void);
  *  @return BKT_OK if all succeeded, else the first failure's code in request order, with its error in @p
  *  err */
 int bkt_store_perform(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
-/** As bkt_store_perform(), for @p n > 0.  @p meanwhile (may be NULL) is called once all requests have begun,
+/** As bkt_store_perform(), for @p n > 0.  @p beside (may be NULL) is called once all requests have begun,
  *  before the first is waited for. */
-int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
+int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*beside)(void *arg),
                           void *arg, struct bkt_err *err);
 
 /** Requests that one thread waits for; see store_impl.h. */

@@ -84,7 +84,7 @@ int bkt_store_perform(struct bkt_store *st, struct bkt_req *reqs, size_t n, stru
     return n ? bkt_store_perform_and(st, reqs, n, NULL, NULL, err) : BKT_OK;
 }
 
-static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
+static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*beside)(void *arg),
                      void *arg)
 {
     struct bkt_req_batch b;
@@ -92,19 +92,19 @@ static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void 
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = &b;
     bkt_store_start_all(st, reqs, n);
-    if (meanwhile)
-        meanwhile(arg);
+    if (beside)
+        beside(arg);
     /* local work waits in the pool: this thread helps, so that a pool thread may wait here, too */
     bkt_req_batch_wait(&b, st->ops->local);
     bkt_req_batch_fini(&b);
 }
 
-int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*meanwhile)(void *arg),
+int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*beside)(void *arg),
                           void *arg, struct bkt_err *err)
 {
-    struct bkt_shared_puts *shared_puts = meanwhile ? NULL : st->shared_puts;
+    struct bkt_shared_puts *shared_puts = beside ? NULL : st->shared_puts;
     if (!shared_puts || !bkt_shared_puts_perform(shared_puts, reqs, n))
-        run_here(st, reqs, n, meanwhile, arg);
+        run_here(st, reqs, n, beside, arg);
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = NULL;
     for (size_t i = 0; i < n; i++)

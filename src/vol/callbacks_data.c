@@ -89,7 +89,7 @@ static herr_t attr_write(void *obj, hid_t mem_type, const void *buf, hid_t dxpl,
     return bkt_call_done(o->ops->attr->write(o, mem_type, buf, dxpl, &err), &err);
 }
 
-/* Two questions may name an attribute of some object instead of an open one. */
+/* Two operations (information, name) may name an attribute by its object in place of an open attribute. */
 static int get_of_attr(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *attr = NULL;

@@ -37,7 +37,7 @@ def test_a_file_that_is_being_written_is_refused_as_by_hdf5(b):
                 nothing_at(b, d)
         fails(b.run("chunks", f, env=DEFAULT), "unable to lock file")
         fails(b.run("diff", f, f, env=DEFAULT), "unable to lock file", rc=2)
-        assert "10" not in b.run_any(os.path.join(b.bin, "h5dump"), "-d", "x", f, env=DEFAULT).stdout  # the judge
+        assert "10" not in b.run_any(os.path.join(b.bin, "h5dump"), "-d", "x", f, env=DEFAULT).stdout  # as HDF5 itself
         # without locks HDF5 still refuses a file that is marked as open, if the file has the mark
         fails(b.run("load", f, b.new(), env={"HDF5_USE_FILE_LOCKING": "FALSE"}), "open for writing")
     finally:

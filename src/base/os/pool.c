@@ -295,10 +295,10 @@ static bool queue(struct bkt_job *job, bool small)
     job->small = small;
     struct worker *w = small ? NULL : claim_idle(); /* a worker looks into its own queue first */
     put(w ? w : self ? self : &workers[next_worker() % n], job);
-    if (small ? small_needs_waking() : !w) /* a worker may have become idle meanwhile */
+    if (small ? small_needs_waking() : !w) /* a worker may have become idle since then */
         w = claim_idle();
-    if (small && w) /* set only if a worker was claimed and will come: otherwise no worker would be woken for
-                       small jobs again */
+    /* set only if a worker was claimed and will come: otherwise no worker is woken for small jobs again */
+    if (small && w)
         atomic_store(&called, true);
     wake(w);
     return true;

@@ -58,7 +58,7 @@ void bkt_window_add(struct bkt_window *w, uint64_t cost)
 }
 
 /* The task may be the last one.  It is counted under the lock, since otherwise the window might be freed
- * meanwhile. */
+ * before that. */
 static void leave_last(struct bkt_window *w)
 {
     BKT_HOLD(&w->lock);

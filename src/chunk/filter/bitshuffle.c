@@ -48,8 +48,9 @@ static void transpose_bits(unsigned char *p, size_t n)
 }
 
 /* Stored: for each byte k of the element and each bit b of it, n/8 bytes that hold that bit of all elements.
- * For one k these are 8 planes of n/8 bytes: unshuffling them brings the 8 bits of 8 elements together,
- * transposing those gives byte k of all elements, and unshuffling the planes of all k gives the elements. */
+ * For one k these are 8 planes of n/8 bytes.  Unshuffling the planes brings the 8 bits of 8 elements
+ * together.  Transposing these gives byte k of all elements.  Unshuffling the bytes of all k gives the
+ * elements. */
 static void bitunshuffle_block(const void *in, void *out, size_t n, size_t es, void *tmp)
 {
     const unsigned char *p = in;

@@ -1,6 +1,6 @@
 /* HSDS's chunk objects: at most one compressor and one shuffle, in a fixed order whatever the list of
- * filters, as HSDS 0.9 does it.  The bytes themselves show their form: a blosc frame begins with 2; a zlib
- * stream begins with a byte whose low nibble is 8, and its first two bytes are a multiple of 31. */
+ * filters, as HSDS 0.9 does it.  The bytes themselves show their form.  A blosc frame begins with 2.  A
+ * zlib stream begins with a byte whose low nibble is 8, and its first two bytes are a multiple of 31. */
 #include <string.h>
 
 #include "chunk/filter/filters_impl.h"

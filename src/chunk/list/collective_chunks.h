@@ -4,9 +4,12 @@
  * chunks, where a read finds them.  Only datasets with elements of a fixed size.
  *
  * Writing: a write cut at chunk borders.  Each chunk has an owner, who gets all elements that the processes
- * write to it, and stores it once.  The message about a chunk holds its number (row-major in the grid of all
- * chunks), the number of its runs, then for each run its first element in the chunk and its length, then the
- * elements.  An element of variable size has its length before it.  All numbers have 8 bytes. */
+ * write to it, and stores it once.  The message about a chunk has, in this order:
+ *   the chunk's number (row-major in the grid of all chunks)
+ *   the number of its runs
+ *   for each run: its first element in the chunk, and its length
+ *   the elements; one of variable size has its length before it
+ * All numbers have 8 bytes. */
 #pragma once
 
 #include "chunk/chunk.h"

@@ -27,8 +27,8 @@ static int check_stamp(struct bkt_store *st, const char *uri, const char *key, s
     BKT_FAIL(err, BKT_EPRECOND, "%s changed since it was linked; link it again", uri);
 }
 
-/* Set the version that all bytes of a part must have: that of the recorded @p etag, which may be a stamp.
- * Without one it is the version of the first answer, unless the file @p may_change. */
+/* Set the version that all bytes of a part must have: the version of the recorded @p etag (an ETag or a
+ * stamp).  Without @p etag, the first answer's version counts, unless the file @p may_change. */
 static int pin(struct bkt_dsetio *io, const char *uri, const char *etag, bool may_change,
                struct bkt_concat_file *p, struct bkt_err *err)
 {

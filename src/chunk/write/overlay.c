@@ -86,7 +86,7 @@ static int merge_var(struct bkt_wchunk *c, struct bkt_cache_entry *base, struct 
 
 int bkt_wchunk_merge(struct bkt_wchunk *c, struct bkt_cache_entry *base, struct bkt_err *err)
 {
-    if (c->complete || c->is_raw) /* the program has written all of it meanwhile */
+    if (c->complete || c->is_raw) /* the program has written all of it since the load began */
         return BKT_OK;
     if (c->ws->io->var)
         BKT_PASS(merge_var(c, base, err));

@@ -47,10 +47,10 @@ struct bkt_direct {
     struct bkt_domain *dom; /* domain of the last task started */
 };
 
-/** Prepare @p r, with nothing under way and at most @p limit bytes to be. */
+/** Prepare @p r.  Nothing is under way yet; at most @p limit bytes will be. */
 void bkt_direct_init(struct bkt_direct *r, uint64_t limit);
-/** Store touched chunk k, all of which is selected.  Waits only for room.  @p started: false: the cache has
- *  to store it. */
+/** Store touched chunk k, all of which is selected.  Waits only for room.
+ *  @param started  false: the caller has to put the chunk into the cache */
 BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k,
                                    const uint64_t *coord, bool *started, struct bkt_err *err);
 void bkt_direct_wait(struct bkt_direct *r); /* waits for all tasks under way */

@@ -1,11 +1,11 @@
 /* Chunks loaded and stored: one task works on a chunk at a time.
  *
  *   load    GET the stored object, put the written elements over it   (only if needed)
- *   encode  on a worker, from a snapshot: the program may go on writing to the chunk meanwhile
+ *   encode  on a worker, from a snapshot: the program may go on writing to the chunk
  *   store   PUT, on condition that the object is still the loaded one, or still absent; if not, load again
  *
  * If the condition fails, another writer has stored the chunk, so one writer always makes progress.  Putting
- * our elements over the chunk again is harmless however often it happens. */
+ * the elements over the chunk again is harmless however often it happens. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,8 +118,8 @@ static void end(struct bkt_store_task *t, int rc, const struct bkt_err *why)
 
 /* ---- store ---- */
 
-/* The stored version is unknown from now on.  Readers meanwhile still find our elements, over the version
- * that we knew. */
+/* The stored version is unknown from now on.  Readers still find the written elements, put over the
+ * version that was known. */
 static void forget_base(struct bkt_wchunk *c)
 {
     bool whole = c->complete && c->whole; /* all of it was written again: no base is needed */

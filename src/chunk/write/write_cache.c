@@ -146,10 +146,10 @@ static bool is_idle(const struct bkt_wset *ws)
     return true;
 }
 
-/* Bounds the memory of a program that writes a great many datasets.  Sets of datasets that it hasn't written
- * to for long are freed once all sets may take a quarter of the cache, and again whenever a quarter more have
- * come; so the search costs each set a few steps.  The readers' cached chunks of these datasets lie under
- * numbers that only the set knows to be outdated, so the cache is emptied. */
+/* Bounds the memory of a program that writes a great many datasets.  Sets that weren't written to for long
+ * are freed once all sets may take a quarter of the cache.  They are freed again when a quarter more have
+ * come, so the search costs each set a few steps.  Only the set knows which numbers of the readers' cached
+ * chunks are outdated, so the readers' cache is emptied. */
 static void trim_sets(struct bkt_write_cache *d, uint64_t each)
 {
     struct bkt_map_at at = {.pos = 0};

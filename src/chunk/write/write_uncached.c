@@ -160,8 +160,8 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint6
     return BKT_OK;
 }
 
-/* Stores a new domain's objects meanwhile, since most of them don't change any more when their data come.
- * The next flush reports objects that can't be written. */
+/* Stores a new domain's objects while chunks are under way: most objects don't change any more when their
+ * data come. The next flush reports objects that can't be written. */
 static void flush_objects(struct bkt_direct *r)
 {
     (void)pthread_mutex_lock(&r->window.lock);

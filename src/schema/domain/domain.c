@@ -198,7 +198,7 @@ int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_domain **out)
         registry = *out = d;
     }
     (void)pthread_mutex_unlock(&registry_lock);
-    if (*out != d) /* another thread has opened the same domain meanwhile */
+    if (*out != d) /* another thread has opened the same domain since the first look */
         bkt_domain_destroy(d);
     return BKT_OK;
 }

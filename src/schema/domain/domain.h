@@ -119,8 +119,9 @@ BKT_NODISCARD int bkt_domain_version(struct bkt_domain *d, const struct bkt_stor
  *  with a recorded stamp. */
 void bkt_domain_forget_versions(struct bkt_domain *d);
 
-/** Whether an external link of the domain may lead to @p uri, a domain's name with a scheme: one in the
- *  domain's own store or in one that setting `allow` admits; from a local domain, any on this machine.
+/** Whether an external link of the domain may lead to @p uri, a domain's name with a scheme.  It may lead to
+ *  the domain's own store and to stores that setting `allow` admits; from a local domain, anywhere on this
+ *  machine.
  *  @return BKT_OK; BKT_EACCES: not allowed; the message has the word for allow=; BKT_ENOENT: a scheme that no
  *          store has */
 BKT_NODISCARD int bkt_domain_may_link(struct bkt_domain *d, const char *uri, struct bkt_err *err);

@@ -137,7 +137,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
     after_fork(c);
     if (c->snap_state == BKT_SNAPSHOT_READY)
         bkt_snap_age(c);
-    bkt_objects_evict(c); /* objects may have been released meanwhile */
+    bkt_objects_evict(c); /* objects may have been released since the last call */
     struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (!e) {
         bool valid = bkt_id_valid(id->text); /* as the ids of all entries are */

@@ -77,7 +77,7 @@ static const char *id_behind(const char *p, const char *end)
 }
 
 /* The same out of the JSON text of a group, without parsing it.  That is much quicker for a large group, so
- * that its members are on their way meanwhile.  Finds every "id": "<id>" but the group's own. */
+ * that its members are on their way while it is parsed.  Finds every "id": "<id>" but the group's own. */
 static struct bkt_ids scan_members(const void *json, size_t n, const struct bkt_id *own)
 {
     static const char key[] = "\"id\"";
@@ -164,8 +164,8 @@ void bkt_follow_clear(struct bkt_follow *f)
 /* ---- ahead of a traversal ---- */
 
 /* Entries for the next members that are worth asking for now; the lock is held.  A third of the cache may be
- * ahead.  Until the last of that is used, as much again is used and as much again is fetched, and none of it
- * is evicted meanwhile. */
+ * ahead.  Before the last of that is used, as much again is used and as much again is fetched.  None of it is
+ * evicted before its use. */
 static size_t follow_batch(struct bkt_objects *c, struct bkt_cached_object **out)
 {
     struct bkt_id id;

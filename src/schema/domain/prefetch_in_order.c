@@ -109,7 +109,7 @@ void bkt_domain_walked(struct bkt_domain *d, const struct bkt_object *group, con
     if (w->at < group->group.links.n && index_at(&group->group.links, w->created, w->at) == i)
         return; /* the same member again */
     if (in_order(w, &group->group.links, i)) {
-        /* the snapshot takes two round trips, and doesn't delay requests made meanwhile */
+        /* the snapshot takes two round trips, and doesn't delay requests made during these */
         if (++w->run == 1)
             bkt_objects_expect(d->objects, group->group.links.n - w->at);
         if (w->run >= 2)

@@ -55,7 +55,8 @@ static int note_below(const struct bkt_listed *e, void *arg)
     return BKT_ECANCEL;
 }
 
-/* A directory was checked before (uri.c).  A user who may not list, or can't, makes domains all the same. */
+/* A directory was checked before (uri.c).  If the user may not list, or the server can't, the
+ * domain is created without this check. */
 static void look_below(void *arg)
 {
     struct above                            *a      = arg;
@@ -184,7 +185,7 @@ static int add_root(struct bkt_domain *d, struct bkt_object **root, struct bkt_e
     return bkt_edit_keep(d, &d->doc.root, err);
 }
 
-/* The domain will be stored, unless the program dies: find out meanwhile how its store takes conditions. */
+/* The domain will be stored, unless the program dies: find out before that how its store takes conditions. */
 static void announce(struct bkt_domain *d)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};

@@ -145,7 +145,7 @@ struct bkt_edits {
     size_t         n_folders;
 };
 
-/** Forget one object's deltas; the object is let go. */
+/** Forget one object's deltas, and release the object. */
 void              bkt_change_forget(struct bkt_domain *d, struct bkt_change *c);
 
 /** A time stamp later than all before. */

@@ -39,7 +39,7 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
     BKT_CLEANUP(bkt_domain_doc_fini) struct bkt_domain_doc doc = {.n_acls = 0};
     int rc = bkt_store_perform(d->store, &r, 1, err);
     *ours  = false;
-    if (rc == BKT_ENOENT) { /* deleted meanwhile */
+    if (rc == BKT_ENOENT) { /* deleted before this GET */
         bkt_err_clear(err);
         free(e->old_etag);
         e->old_etag = NULL;

@@ -295,8 +295,8 @@ static int flush_all(struct flush *f, struct bkt_err *err)
     return rc;
 }
 
-/* As long as other writers' objects come to stand for some of ours, additions of ours are stored in them.
- * Then ours are deleted. */
+/* As long as other writers' objects come to stand for objects of this process, the additions to these are
+ * stored there.  Then the objects of this process are deleted. */
 static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
 {
     int first = BKT_OK;

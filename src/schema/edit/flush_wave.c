@@ -119,7 +119,7 @@ static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req 
     bkt_object_release(o);
     BKT_FAIL_IF(err, !ours, BKT_EEXIST, "object %s exists already", c->id.text);
     BKT_PASS_MEM(err, set_etag(c, r->etag));
-    return build(w, c, NULL, err); /* an earlier attempt of ours: the present state replaces it */
+    return build(w, c, NULL, err); /* this process's earlier attempt: the present state replaces it */
 }
 
 static int take_version(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)

@@ -1,7 +1,7 @@
-/* Ids of ours that other writers' objects stand for: all mentions of our object mean the other one.
+/* Ids of this process's objects that other writers' objects stand for: each mention means the other object.
  *
- * Our objects stay in the store until all mentions there are replaced.  So a writer that is killed leaves no
- * link to a deleted object. */
+ * This process's objects stay in the store until all mentions there are replaced.  So a writer that is killed
+ * leaves no link to a deleted object. */
 #include <stdlib.h>
 #include <string.h>
 

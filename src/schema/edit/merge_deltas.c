@@ -300,7 +300,7 @@ static int compare_new(struct bkt_domain *d, struct bkt_change *c, const char *n
     return BKT_OK;
 }
 
-/* ---- renamed attributes whose new names another writer has given to other attributes meanwhile ----
+/* ---- renamed attributes whose new names another writer has given to other attributes ----
  *
  * [R1] The store has such an attribute by its old name until it can have its new one.  A change of the old
  *      name waits, even if that name belongs to another attribute by now. */

@@ -220,9 +220,9 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
     return BKT_OK;
 }
 
-/* ---- theirs stands for ours ---- */
+/* ---- the other writer's object stands for this process's ---- */
 
-/* Attributes and links of ours become changes of the other writer's object. */
+/* Attributes and links of this process's object become changes of the other writer's object. */
 static int move_attrs(struct bkt_domain *d, struct bkt_change *c, struct bkt_attrs *from, struct bkt_err *err)
 {
     while (bkt_attrs_settle(from)->n) {
@@ -246,20 +246,20 @@ static int move_links(struct bkt_domain *d, struct bkt_change *c, struct bkt_lin
             BKT_PASS_MEM(err, bkt_links_remove(&c->obj->group.links, name, &theirs));
         if (theirs.cls == BKT_L_HARD && theirs.id.text[0])
             BKT_PASS_MEM(err, bkt_links_count_change(d->links, &theirs.id, -1));
-        if (one.cls == BKT_L_HARD) /* ours led there */
+        if (one.cls == BKT_L_HARD) /* this process's link led there */
             BKT_PASS_MEM(err, bkt_links_count_change(d->links, &one.id, -1));
         BKT_PASS(bkt_edit_link(d, &c->id, &one, err));
     }
     return BKT_OK;
 }
 
-/* @param was  the contents of ours */
+/* @param was  the contents of this process's object */
 static int add_ours(struct bkt_domain *d, const struct bkt_id *theirs, struct bkt_object *was,
                     struct bkt_err *err)
 {
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, theirs, &c, err));
-    c->reread = true; /* where ours equals theirs, the times are theirs */
+    c->reread = true; /* where both are equal, the times are the other writer's */
     BKT_PASS(move_attrs(d, c, &was->attrs, err));
     if (was->kind == BKT_GROUP)
         BKT_PASS(move_links(d, c, &was->group.links, err));
@@ -279,7 +279,8 @@ static int add_ours(struct bkt_domain *d, const struct bkt_id *theirs, struct bk
     return larger ? bkt_edit_extent(d, theirs, dims, err) : BKT_OK;
 }
 
-/* The struct of ours becomes theirs.  @p o is theirs as it is stored, and gets the contents of ours. */
+/* The struct of this process's object becomes the other writer's object.
+ * @param o  the other writer's object as it is stored; gets the former contents of this process's object */
 static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_object *mine,
                       struct bkt_object *o, struct bkt_err *err)
 {
@@ -334,7 +335,7 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
         BKT_PASS(rc);
     }
     BKT_PASS(take_place(d, r, mine, theirs, err));
-    BKT_PASS(bkt_edit_use_all(d, theirs, -1, err)); /* the uses of ours */
+    BKT_PASS(bkt_edit_use_all(d, theirs, -1, err)); /* the uses by this process's object */
     BKT_NEED(err, bkt_object_set_etag(mine, q->etag) >= 0 &&
                       bkt_buf_add(&mine->stored, q->body.ptr, q->body.len) >= 0);
     mine->json_bytes = q->body.len;
@@ -348,7 +349,8 @@ static int adopt(struct bkt_domain *d, const struct rival *r, const struct bkt_r
     return BKT_OK;
 }
 
-/* Whether ours can be given up: made here, stored, and without a link or value that isn't known. */
+/* Whether this process's object can be given up: made here, stored, and without a link or value that isn't
+ * known. */
 static bool may_go(struct bkt_domain *d, const struct rival *r, const struct mentions *m)
 {
     const struct bkt_change *c = bkt_map_get(d->edits->changes, r->ours.text, BKT_ID_LEN);

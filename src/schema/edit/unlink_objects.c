@@ -334,7 +334,7 @@ static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_obj
     return BKT_OK;
 }
 
-/* Read all of a list, which may grow meanwhile. */
+/* Read all of a list, which may grow while it is read. */
 static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, struct bkt_err *err)
 {
     for (size_t i = 0, n; i < l->n; i += n) {

@@ -1,8 +1,8 @@
 /* Object ids, the keys made of them, and stored references.
  *
- * Version 2: p-8-8-4-6-6 hex digits; the first 16 name the domain's root, db/<8>-<8>/ holds all its objects,
- * and a root group's other 16 digits are the first 16, each plus 8 modulo 16. Version 1: p-8-4-4-4-12 (a
- * UUID); keys are flat: <first 5 hex digits of the id's MD5>-<id>. */
+ * Version 2: p-8-8-4-6-6 hex digits.  The first 16 name the domain's root, and db/<8>-<8>/ holds all its
+ * objects.  A root group's other 16 digits are the first 16, each plus 8 modulo 16.
+ * Version 1: p-8-4-4-4-12 (a UUID).  Keys are flat: <first 5 hex digits of the id's MD5>-<id>. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,10 +12,10 @@ bool bkt_is_tree(const char *name);
 /** The nearest folder with an object tree in db/: @p dir or one above it.  If none has one, the folder above
  *  those with documents: a bucket that HSDS was just given has documents of folders, but no objects.
  *
- *  Never a folder on another file system, since a PUT is a rename.  A folder above @p dir that everybody may
- *  write to, as /tmp, doesn't count either, unless @p dir is a domain or folder already: another user's files
- *  must not become the bucket of everything below.  Nor does a db/ or a document of another user in a folder
- *  that everybody may write to.
+ *  A folder on another file system doesn't count, since a PUT is a rename.  A folder above @p dir that
+ *  everybody may write to (/tmp) doesn't count either, unless @p dir is a domain or folder already.  Another
+ *  user's files must not become the bucket of everything below.  In a folder that everybody may write to, a
+ *  db/ or a document of another user doesn't count either.
  *  @param dir  absolute, without '/' at its end, "" for the root of the file system; cut to the folder found,
  *              else unchanged */
 bool bkt_bucket_find(char *dir);

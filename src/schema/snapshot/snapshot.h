@@ -1,8 +1,8 @@
 /* A domain's snapshot: the JSON of all its objects in one object.  A program that walks through a domain
- * takes a few requests instead of one for each object.  It is a copy of some time, made by `h5bucket
- * snapshot`; it need not be kept up to date.  Each object has its ETag in the snapshot.  It is used only if a
- * LIST of the domain's keys still shows that ETag: a list page covers a thousand objects.  HSDS and other
- * writers need not know of the snapshot.
+ * takes a few requests instead of one for each object.  The snapshot shows the time when `h5bucket snapshot`
+ * made it, and need not be kept up to date.  It has each object's ETag.  An object of the snapshot is used
+ * only if a LIST of the domain's keys still shows that ETag: a list page covers a thousand objects.  HSDS and
+ * other writers need not know of the snapshot.
  *
  * Stored as db/<root>/.h5bucket-snapshot, a key that HSDS ignores and deletes with the domain.  .domain.json
  * has key "h5snapshot" if there is one.  The form: a line of text,

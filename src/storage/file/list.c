@@ -108,7 +108,7 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
     char        etag[BKT_ETAG_MAX];
     if (fstatat(at, name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 ||
         (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
-        return BKT_OK; /* deleted meanwhile, or not an object */
+        return BKT_OK; /* deleted since the directory was read, or not an object */
     bkt_dir_etag(&sb, etag);
     struct bkt_listed e = {path,
                            false,

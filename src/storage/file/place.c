@@ -218,7 +218,7 @@ static int open_lock(struct bkt_dir_store *st, const char *path, struct bkt_err 
     return fd;
 }
 
-/* close() alone is not enough: a process forked meanwhile also has the descriptor, for as long as it runs. */
+/* close() alone is not enough: a process forked under the lock has the descriptor, too, while it runs. */
 void bkt_dir_unlock(int fd)
 {
     if (fd < 0)

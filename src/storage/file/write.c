@@ -50,7 +50,7 @@ unsigned bkt_dir_hash(const char *s)
 /* ---- the file system's clock ---- */
 
 /* Temporary files are created, renamed and removed in an open directory, so that another process cannot put
- * another directory in its place meanwhile. */
+ * another directory in its place between these steps. */
 struct temp {
     int      dir, fd;
     char     name[TEMP_NAME];
@@ -333,7 +333,7 @@ static void object_place_fini(struct object_place *s)
 }
 
 /* Rename the temporary file without replacing an object, not even one that another program puts there
- * meanwhile. */
+ * just before. */
 static int rename_new(const struct temp *t, const struct object_place *to)
 {
     if (renameat2(t->dir, t->name, to->dir, to->leaf, RENAME_NOREPLACE) == 0)

@@ -15,7 +15,7 @@
 #include "storage/md5.h"
 #include "storage/stats.h"
 
-/* Bytes that any thread may hash at once, even the I/O thread, on which all connections wait meanwhile. */
+/* Bytes that any thread may hash at once, even the I/O thread: all connections wait while it hashes. */
 #define HASH_INLINE (64U * 1024)
 /* Bytes that any thread may sum (CRC-32C) at once; summing is faster than hashing. */
 #define SUM_INLINE (1024U * 1024)

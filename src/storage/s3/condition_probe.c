@@ -350,7 +350,7 @@ void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req)
         (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "PUT %s: out of memory", req->key);
         bkt_store_finish(&s->http.base, req);
     } else if (req) {
-        bkt_s3_change(&s->http.base, req); /* the kind became known meanwhile */
+        bkt_s3_change(&s->http.base, req); /* the kind became known since the caller looked */
     }
 }
 

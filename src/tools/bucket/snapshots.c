@@ -31,7 +31,8 @@ static int read_batch(struct gather *g)
     (void)bkt_store_perform(g->st, g->req, g->n, NULL);
     for (size_t i = 0; i < g->n; i++) {
         const struct bkt_req *r = &g->req[i];
-        if (rc == BKT_OK && r->rc < 0 && r->rc != BKT_ENOENT) /* deleted meanwhile, which does no harm */
+        /* an object that was deleted since it was listed does no harm */
+        if (rc == BKT_OK && r->rc < 0 && r->rc != BKT_ENOENT)
             rc = bkt_err_copy(g->err, r->rc, r->err);
         if (rc == BKT_OK && r->rc == BKT_OK && r->etag[0])
             rc = bkt_snapshot_add(&g->out, &g->id[i], r->etag, bkt_buf_str(&r->body), r->body.len, g->err);

@@ -20,7 +20,7 @@ struct bkt_copy_target {
 BKT_NODISCARD int bkt_copy_target_open(const struct bkt_tool *t, const char *from, const char *to,
                                        bool replace, struct bkt_copy_target *out, struct bkt_err *err);
 void bkt_copy_target_fini(struct bkt_copy_target *target);
-/** Store @p json as the new domain's document (its folders, too), on condition that no other writer was there
- *  meanwhile.  Then delete the objects of the replaced domain. */
+/** Store @p json as the new domain's document (its folders, too), on condition that no other writer was
+ *  there since bkt_copy_target_open().  Then delete the objects of the replaced domain. */
 BKT_NODISCARD int bkt_copy_target_put(const struct bkt_tool *t, struct bkt_copy_target *target,
                                       const struct bkt_buf *json, struct bkt_err *err);

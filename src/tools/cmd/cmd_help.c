@@ -39,7 +39,7 @@ static void json_verb(struct bkt_jout *j, const struct bkt_verb *v)
     bkt_jout_close(j);
 }
 
-/* @p v: NULL, all of them */
+/* @p v NULL: all verbs */
 static int print_json(struct bkt_jout *j, const struct bkt_verb *v)
 {
     bkt_jout_open(j, NULL, '[');

@@ -1,8 +1,12 @@
 /* Templates of a reference set: text with {{ expressions }}.
  *
- * An expression is a small part of Jinja's: whole numbers, texts in quotes, names, + - * // % and
- * parentheses, ~ and + to join texts, '%03d' % i, '%03d'|format(i), and calls NAME(a=…, b=…) of another
- * template.  Anything else is refused and named. */
+ * An expression is a small part of Jinja's:
+ *   whole numbers, texts in quotes, names
+ *   + - * // % and parentheses
+ *   ~ and + to join texts
+ *   '%03d' % i, '%03d'|format(i)
+ *   NAME(a=…, b=…): a call of another template
+ * Anything else is refused and named. */
 #pragma once
 
 #include "tools/kerchunk/format/json_doc.h"

@@ -120,7 +120,7 @@ int kerchunk_chunk_key(const uint64_t *grid, unsigned rank, char separator, uint
     return rank ? BKT_OK : bkt_buf_add_str(out, "0");
 }
 
-/* The index that a key's end names; false: none of this grid. */
+/* The index that a key's end names; false: not a chunk of this grid. */
 static bool index_of(const struct kerchunk_array *a, const char *p, size_t n, uint64_t *out)
 {
     const char *end = p + n;

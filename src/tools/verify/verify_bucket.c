@@ -187,8 +187,8 @@ static int look_in_db(struct roots *r)
     return BKT_OK;
 }
 
-/* Lists the trees first, then the documents, so that the tree of a domain made meanwhile isn't taken for an
- * orphan. */
+/* Lists the trees first, then the documents, so that the tree of a domain made between the lists isn't taken
+ * for an orphan. */
 static int run(struct roots *r)
 {
     struct bkt_map_at at = {0};

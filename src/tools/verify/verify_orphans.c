@@ -285,7 +285,7 @@ static int compare_batch(struct compare *c)
     (void)bkt_store_perform(bkt_domain_store(c->v->d), c->req, c->n, NULL);
     for (size_t i = 0; i < c->n; i++) {
         const struct bkt_req *r = &c->req[i];
-        /* deleted meanwhile, which does no harm; a damaged object was reported when it was reached */
+        /* an object that was deleted does no harm; a damaged one was reported when it was reached */
         if (r->rc < 0 && r->rc != BKT_ENOENT && r->rc != BKT_EFORMAT && rc == BKT_OK)
             rc = bkt_err_copy(c->v->err, r->rc, r->err);
         c->n_wrong += r->rc == BKT_OK &&

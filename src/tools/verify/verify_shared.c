@@ -74,7 +74,7 @@ static int check_chunks(struct bkt_verify *v, const char *id_text, const char *p
     for (size_t i = 0; i < n * rank; i++)
         coords[i] = bkt_rd_le(unit, 8);
     BKT_PASS(bkt_domain_get(v->d, &id, &o, err));
-    /* another writer may have changed the extent meanwhile */
+    /* another writer may have changed the extent since the first process read it */
     bool same = unit->ok && o->kind == BKT_DATASET && !o->dset.bad && o->dset.space.rank == rank;
     if (same)
         bkt_verify_some_chunks(v, path, o, coords, (size_t)n);

@@ -13,7 +13,7 @@ const struct bkt_attr *bkt_attr_nth(const struct bkt_attrs *all, H5_index_t by, 
 H5T_cset_t bkt_attr_name_cset(const struct bkt_attr *a);
 /** Bytes of the value as HDF5 would store it in a file. */
 BKT_NODISCARD int bkt_attr_data_size(const struct bkt_attr *a, hsize_t *out, struct bkt_err *err);
-/** What H5Aget_info() returns, with the given number. */
+/** Fill in the outputs of H5Aget_info(), with the given number. */
 BKT_NODISCARD int bkt_attr_describe(const struct bkt_attr *a, size_t number, H5A_info_t *out,
                                     struct bkt_err *err);
 /** The same with the attribute's own number.  @p a: an attribute of @p obj, whose list is settled. */

@@ -1,5 +1,5 @@
-/* The copier: links, groups and the objects in them.  Groups within groups are filled from a list, so that no
- * depth of theirs takes stack. */
+/* The copier: links, groups and the objects in them.  Groups within groups are filled from a list, so
+ * nesting takes no stack. */
 #include "vol/copy/copier_impl.h"
 
 #include <stdarg.h>
@@ -284,9 +284,10 @@ static int copy_new(struct bkt_copier *c, hid_t from, hid_t dst, const char *nam
     return rc;
 }
 
-/* A name as HDF5 gives it to a copy made for a reference's sake.  HDF5's number is the address of the copy,
- * so each copy has another one.  Here it is the source's number.  For its next copies it is the time, which
- * other writers hardly have, or the next number: processes that act together must agree. */
+/* The name that HDF5 gives to a copy made for a reference.  HDF5 puts the copy's address into the name, so
+ * each copy has another name.  Here the first copy has the source's token as a number.  Further copies have
+ * the time, which other writers rarely share.  Processes that act together count on from the token, since
+ * they must agree. */
 static int numbered_name(const struct bkt_copier *c, hid_t from, char *name, size_t size)
 {
     H5O_info2_t info;
@@ -502,7 +503,7 @@ static int write_pending(struct bkt_copier *c, const struct bkt_copy_pending *p)
 {
     if (c->o->hooks.left_out && p->to < 0 && H5Lexists(c->root, p->path, H5P_DEFAULT) <= 0 &&
         strcmp(p->path, "/") != 0)
-        return BKT_OK; /* it was left out meanwhile */
+        return BKT_OK; /* it was left out after it was noted */
     int rc = bkt_copy_write_pending(c, p);
     if (rc == BKT_OK || (p->attr && bkt_copy_leaves_out(c, p->path, p->attr, rc)))
         return BKT_OK;

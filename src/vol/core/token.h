@@ -12,7 +12,7 @@ bool bkt_token_id(struct bkt_domain *dom, const H5O_token_t *token, struct bkt_i
 void bkt_token_address(const struct bkt_id *id, unsigned char out[8]);
 /** Another address that means the object (region_shadow.h); false: out of memory. */
 bool bkt_token_alias(const unsigned char address[8], const struct bkt_id *id);
-/** Forget an alias; another address is fine. */
+/** Forget an alias.  An address that is not an alias is ignored. */
 void bkt_token_unalias(const unsigned char address[8]);
 /** Forget all aliases, when the connector ends. */
 void bkt_token_forget_all(void);

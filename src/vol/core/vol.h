@@ -25,7 +25,7 @@ struct bkt_file {
     struct bkt_comm *comm; /* processes that opened it together (vol/parallel); NULL: this one alone */
     struct bkt_node_reads *shared_reads; /* by processes of this node; NULL: none */
     uint64_t user_block;        /* H5Pget_userblock(): bytes that a program finds in the file of that name */
-    unsigned           refs;    /* objects and the file handle itself; HDF5 serialises us */
+    unsigned           refs;    /* objects and the file handle itself; guarded by HDF5's global lock */
     bool               old_calls; /* native_header.h */
     bool               asked_for; /* by the program, not by an external link only */
     bool               closing;   /* the program has closed all of it; false again if its last flush fails */
@@ -113,12 +113,12 @@ bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_objec
 /** Give up an id that we hold; negative is fine.  If the program ends with objects open, HDF5 closes every
  *  id by itself, ours before or while our callbacks run: no id may be closed twice then. */
 void bkt_vobj_drop_id(hid_t id);
-/** Hold an id of HDF5's connector between calls, with one more reference than ours: H5Fget_obj_ids() lists
- *  the id, and it has to survive a program that closes it.  bkt_vobj_forget_id() gives both back, if the id
- *  is still valid. */
+/** Hold an id of HDF5's connector between calls.  It gets one more reference than needed: H5Fget_obj_ids()
+ *  lists the id, and it has to survive a program that closes it.  bkt_vobj_forget_id() gives both references
+ *  back, if the id is still valid. */
 void bkt_vobj_keep_id(hid_t id);
 void bkt_vobj_forget_id(hid_t id);
-/** An id for one of our objects, for handing to the program's callbacks; takes over @p o, also on failure.
+/** Make an id for @p o, to be handed to the program's callbacks; takes over @p o, also on failure.
  *  @p o NULL is reported as BKT_ENOMEM. */
 BKT_NODISCARD int bkt_vobj_register(struct bkt_vobj *o, hid_t *out, struct bkt_err *err);
 /** The object of a domain behind an id; borrowed.  NULL: HDF5's connector answers, for @p id as it is

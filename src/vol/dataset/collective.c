@@ -99,8 +99,9 @@ static void hand_fini(struct hand *h)
     free(h->wanted);
 }
 
-/* Among the processes that need the chunk: the owner of the chunk before, until it has its share, since
- * neighbours in a file are read by one request; else the process that fetches least. */
+/* Choose one of the processes that need the chunk.  The owner of the chunk before is chosen until it has its
+ * share, since neighbours in a file are read by one request.  After that it is the process that fetches
+ * least. */
 static unsigned choose(const struct hand *h, unsigned before, size_t share)
 {
     const struct process *p = h->all.p;
@@ -243,7 +244,7 @@ int bkt_collective_read(struct bkt_comm *c, struct bkt_dsetio *io, const struct 
 }
 
 /* Bytes that a process sends, and gets, in one round: short rounds reuse memory, and chunks are encoded
- * meanwhile. */
+ * during the next round. */
 #define ROUND_MAX (8u << 20)
 
 struct together {

@@ -268,7 +268,7 @@ static int add_file(struct bkt_layout *l, const struct raw *r, const struct at *
         return bkt_err_copy(err, a->req.rc, a->req.err);
     if (a->req.rc == BKT_OK && a->req.size != UINT64_MAX)
         there = a->req.size > off ? bkt_min_u64(a->req.size - off, want) : 0;
-    /* a file of this machine may be written meanwhile */
+    /* a file of this machine may be written while it is read */
     const char *etag = bkt_store_is_local(a->st) ? NULL : a->req.etag;
     int         rc   = add_segment(l, r->name, etag, off, there);
     rc               = rc < 0 ? rc : add_segment(l, NULL, NULL, 0, want - there);

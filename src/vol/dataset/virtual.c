@@ -64,7 +64,7 @@ static bool virtual_is_blank_object(struct bkt_vobj *o, hid_t dcpl, hid_t type)
 
 #define MAX_DEPTH 16 /* virtual datasets of virtual datasets; a dataset that is its own source ends here */
 
-static unsigned depth; /* HDF5 serialises us */
+static unsigned depth; /* guarded by HDF5's global lock */
 
 static int open_source(const struct bkt_view *v, const char *file, const char *name, hid_t *out,
                        struct bkt_err *err);

@@ -19,8 +19,8 @@ BKT_NODISCARD int bkt_file_pointer_leave(const char *name, const struct bkt_sett
 
 /* ---- the user block ---- */
 
-/** The size of the user block that a program finds in the file @p name, for a domain open by that name: if
- *  the file is a pointer file, the size of its user block; else 0. */
+/** The size of the user block that a program finds in the file @p name, for a domain open by that name.
+ *  0: the file is not a pointer file. */
 uint64_t bkt_file_pointer_block(const char *name);
 /** Call when a domain is opened for writing by @p name.  Programs write a file's user block past HDF5
  *  after they have created the file.  If the domain has no user block yet, it takes the one in the pointer

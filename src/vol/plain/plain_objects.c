@@ -340,8 +340,8 @@ static int object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct b
 }
 
 /* Links on the way may lead out of the file.  HDF5 gives such a group an id of the connector that the present
- * call belongs to, and only HDF5's public calls begin a new one: the native connector's callback would make
- * an id of ours for an object of its own. */
+ * call belongs to.  Only HDF5's public calls begin a new call.  Otherwise the native connector's callback
+ * would make an id of this connector for its own object. */
 static int info_on_the_way(struct bkt_vobj *at, const H5VL_loc_params_t *loc, H5O_info2_t *out,
                            unsigned fields, struct bkt_err *err)
 {

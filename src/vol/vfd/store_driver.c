@@ -242,9 +242,8 @@ static int vfd_cmp(const H5FD_t *a, const H5FD_t *b)
 {
     const struct bkt_vfd_file *x = (const struct bkt_vfd_file *)a, *y = (const struct bkt_vfd_file *)b;
     int order = strcmp(x->name, y->name);
-    return order ? order
-                 : strcmp(x->version.etag,
-                          y->version.etag); /* a file that was replaced meanwhile is another one */
+    /* a file that was replaced between two opens is another file */
+    return order ? order : strcmp(x->version.etag, y->version.etag);
 }
 
 static herr_t vfd_query(const H5FD_t *file, unsigned long *flags)

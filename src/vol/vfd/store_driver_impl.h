@@ -43,7 +43,7 @@ struct bkt_vfd_file *bkt_vfd_open_twin(const struct bkt_vfd_shared *shared, cons
 bool bkt_vfd_is_driver(hid_t driver);
 
 /** Find the file that libhdf5 means by @p name when it follows a link (external, virtual or raw data) in the
- *  file @p base.  libhdf5 puts folders, and its working folder, before a link's text; that is undone.
+ *  file @p base.  libhdf5 puts folders, and its working folder, before a link's text.  They are removed.
  *  A relative name counts from base's folder, and a name with a leading '/' from its bucket or host.
  * @param base  the full name of the file that the program opened
  * @param set   setting `allow` names the stores besides base's own that links may lead to

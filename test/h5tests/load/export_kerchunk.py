@@ -3,7 +3,7 @@
 
     export_kerchunk.py --bin DIR --plugin DIR --tool H5BUCKET --fixtures DIR
 
-The judge is h5py, which reads the native file: equal values, attributes and names of dimensions."""
+h5py reads the native file for comparison: values, attributes and names of dimensions are equal."""
 import argparse
 import collections.abc
 import json

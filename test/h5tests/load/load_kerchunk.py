@@ -3,7 +3,7 @@
 
     load_kerchunk.py --bin DIR --plugin DIR --tool H5BUCKET
 
-numcodecs encodes the chunks, as Zarr does.  The judge is a native file that h5py wrote from the same values: h5dump prints the same data."""
+numcodecs encodes the chunks, as Zarr does.  h5py writes the same values to a native file for comparison: h5dump prints the same data."""
 import argparse
 import base64
 import concurrent.futures
@@ -28,7 +28,7 @@ try:
     import numpy as np
     import parquet_files
 except ImportError as e:
-    distribution_python.or_skip(e, "Debian's python3-h5py and python3-zarr make and judge the sets")
+    distribution_python.or_skip(e, "Debian's python3-h5py and python3-zarr make the sets and compare them")
 
 
 class Set:

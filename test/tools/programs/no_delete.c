@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether the name in that folder lies there: the store names an object by its open folder and the last part. */
+/* Whether the name in directory @p dir contains @p keep.  The store names an object by its open directory and the
+ * last part of its name. */
 static int is_kept(int dir, const char *path, const char *keep)
 {
     char    fd[64], whole[PATH_MAX];

@@ -8,7 +8,7 @@
 static struct bkt_pace pace;
 static struct bkt_net  net = {.connections = 256, .pace = &pace};
 
-/* As many more PUTs of chunks as are let begin. */
+/* Begin PUTs of chunks until no more may begin; their number. */
 static unsigned begin_all(struct bkt_engine_host *h)
 {
     unsigned        n = 0;
@@ -20,7 +20,7 @@ static unsigned begin_all(struct bkt_engine_host *h)
     return n;
 }
 
-/* One of them is answered, or of other requests with a body: so long after it was sent. */
+/* Answer one request with a body @p ms after it was sent. */
 static void answer_after(struct bkt_engine_host *h, const char *method, long status, uint64_t ms)
 {
     struct bkt_xfer x = {.net = &net, .method = method, .put_len = CHUNK, .status = status, .upload_ms = 1, .sent_ms = 2, .first_ms = 2 + ms};
@@ -33,7 +33,8 @@ static void answer(struct bkt_engine_host *h, long status)
     answer_after(h, "PUT", status, 1);
 }
 
-/* It bears 100 of the 128 that chunks have from the start: no more are sent before it has answered many. */
+/* The server takes 100 requests at once; chunks begin with 128.  No more are sent until it has answered
+ * many. */
 static void a_server_that_bears_a_hundred(void)
 {
     struct bkt_engine_host h = {0};
@@ -77,8 +78,8 @@ static void many_are_deleted(void)
     CHECK(h.limit < most, "there are still %u", h.limit);
 }
 
-/* So many GETs wait for a server by https that answers each after so long: as many connections as save their
- * handshakes. */
+/* The number of connections that are opened for @p waiting GETs, if the server answers each after @p ms by
+ * https: as many as save time in spite of their handshakes. */
 static unsigned opened_for(unsigned waiting, uint64_t ms)
 {
     struct bkt_engine_host h = {.tls = true, .moved_ms = UINT64_MAX};

@@ -355,7 +355,7 @@ void bkt_cred_close(struct bkt_cred *p)
     p->refs--;
 }
 
-/* End the provider's thread; under the lock, which is released meanwhile. */
+/* End the provider's thread; under the lock, which is released while this thread waits. */
 static void end_thread(struct bkt_cred *p)
 {
     while (p->alive || p->fetching) {

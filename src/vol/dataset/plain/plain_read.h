@@ -20,7 +20,7 @@ struct bkt_heap_addresses {
     struct bkt_heap_addresses *inner; /* elements of sequences that hold addresses themselves */
     size_t  n_inner, cap_inner;
 };
-/** What chunk reads in place of a plain dataset; `v` is only used as dataset_read.c uses it. */
+/** The dataset that chunk reads in place of a plain one; dataset_read.c uses `v` as any other handle. */
 struct bkt_plain_dataset {
     struct bkt_vobj  v;       /* first member */
     hid_t            dset;    /* of the native connector; borrowed */

@@ -1,4 +1,4 @@
-/* Objects that one writer removes, and that another has linked or changed meanwhile. */
+/* Objects that one writer removes, and that another has linked or changed since the first one read them. */
 #include "unit/schema/edit/flush_testing.h"
 #include "schema/domain/object_cache.h"
 #include "storage/store_impl.h"
@@ -12,7 +12,7 @@ static bool is_there(struct bkt_domain *d, const struct bkt_id *id)
     return rc == BKT_OK;
 }
 
-/* As others see it. */
+/* Whether another process finds the object in the store. */
 static bool is_stored(const struct bkt_id *id)
 {
     struct bkt_domain *f  = open_other(name);
@@ -21,7 +21,7 @@ static bool is_stored(const struct bkt_id *id)
     return is;
 }
 
-/* Another writer that has the domain open, and has counted the links, one to this object. */
+/* Another writer of the open domain.  It has counted the links: one leads to object @p id. */
 static struct bkt_domain *counted(const struct bkt_id *id)
 {
     struct bkt_domain *e = open_other(name);
@@ -47,7 +47,7 @@ static void linked_meanwhile(void)
     close_all(d, e, NULL);
 }
 
-/* By d, before e removes the link that there was: into a new group, and into the root. */
+/* d moves the dataset before e removes the old link: into a new group, and into the root group. */
 static void moved_meanwhile(void)
 {
     for (int how = 0; how < 2; how++) {
@@ -92,7 +92,7 @@ static void a_tree_linked_meanwhile(void)
     close_all(d, e, NULL);
 }
 
-/* The other writer's version of a group has the link that goes: no writer has made that link since. */
+/* The other writer's version of a group still has the link that e removes; no writer has made it again. */
 static void changed_meanwhile(void)
 {
     struct bkt_id      a, b, ds;
@@ -105,8 +105,7 @@ static void changed_meanwhile(void)
     close_all(d, e, NULL);
 }
 
-/* A version that was read again and changed here since the links were counted: its links are looked at all
- * the same. */
+/* e has read a group again and changed it since it counted the links.  The group's links are looked at, too. */
 static void read_anew(void)
 {
     struct bkt_id      a, b, ds;
@@ -123,8 +122,7 @@ static void read_anew(void)
     close_all(d, e, NULL);
 }
 
-/* The link comes here before the flush that deletes: by a group that is read again, and in a new group of
- * that. */
+/* e sees d's new link before its flush deletes: in a group that e reads again, and in a new group below it. */
 static void seen_meanwhile(void)
 {
     for (int how = 0; how < 2; how++) {

@@ -88,7 +88,7 @@ static void a_removal_leaves_a_replacement(void)
     close_all(d, e, f);
 }
 
-/* What a PUT without an answer has stored is ours, also when it is replaced once more. */
+/* An object that a PUT without an answer has stored belongs to this process, also if it is replaced once more. */
 static void a_lost_answer_is_not_a_rival(void)
 {
     for (int again = 0; again < 2; again++) {
