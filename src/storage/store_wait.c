@@ -84,8 +84,8 @@ int bkt_store_perform(struct bkt_store *st, struct bkt_req *reqs, size_t n, stru
     return n ? bkt_store_perform_and(st, reqs, n, NULL, NULL, err) : BKT_OK;
 }
 
-static void run_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*beside)(void *arg),
-                     void *arg)
+static void perform_here(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*beside)(void *arg),
+                         void *arg)
 {
     struct bkt_req_batch b;
     bkt_req_batch_init(&b, n);
@@ -104,7 +104,7 @@ int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, 
 {
     struct bkt_shared_puts *shared_puts = beside ? NULL : st->shared_puts;
     if (!shared_puts || !bkt_shared_puts_perform(shared_puts, reqs, n))
-        run_here(st, reqs, n, beside, arg);
+        perform_here(st, reqs, n, beside, arg);
     for (size_t i = 0; i < n; i++)
         reqs[i].batch = NULL;
     for (size_t i = 0; i < n; i++)

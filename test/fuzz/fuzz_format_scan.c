@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void on_found(void *arg, const struct bkt_h5scan_find *f)
 {
     uint64_t *n = arg;
-    if (f->kind >= SCAN_KINDS || f->rel >= REL_COUNT || f->addr >= FILE_SIZE || !f->size ||
+    if (f->kind >= BKT_H5SCAN_KINDS || f->rel >= BKT_H5SCAN_REL_COUNT || f->addr >= FILE_SIZE || !f->size ||
         f->size > FILE_SIZE - f->addr)
         abort();
     ++*n;
@@ -39,8 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                 .leaf_k = data[2],
                                 .node_k = data[3],
                                 .chunk_k = data[4]};
-    struct bkt_h5scan_find what = {(enum bkt_h5scan_kind)(data[0] % SCAN_KINDS),
-                                   REL_PART,
+    struct bkt_h5scan_find what = {(enum bkt_h5scan_kind)(data[0] % BKT_H5SCAN_KINDS),
+                                   BKT_H5SCAN_REL_PART,
                                    f.base,
                                    size - HEAD + data[5],
                                    {number(data + 8), number(data + 16)}};

@@ -263,7 +263,7 @@ static int put_chunk(struct bkt_wset *ws, const struct bkt_dsetio *io, uint64_t 
     bkt_wchunk_note(c, BKT_OK, NULL);
     bkt_wchunk_settle(c);
     BKT_FAIL_IF(err, rc < 0, rc, "%s", bkt_chunk_label(ws->io, coord).text);
-    bkt_store_tasks_push(ws->dirty);
+    bkt_store_tasks_push(ws->cache);
     return BKT_OK;
 }
 

@@ -39,7 +39,7 @@ BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_writ
                                      struct bkt_err *err);
 
 /** The direct writes of one bkt_write_datasets(). */
-struct bkt_direct {
+struct bkt_uncached_write {
     struct bkt_window window; /* tasks under way; its lock guards the members below */
     int             rc; /* of the first failure */
     struct bkt_err  err;
@@ -48,11 +48,12 @@ struct bkt_direct {
 };
 
 /** Prepare @p r.  Nothing is under way yet; at most @p limit bytes will be. */
-void bkt_direct_init(struct bkt_direct *r, uint64_t limit);
+void bkt_uncached_write_init(struct bkt_uncached_write *r, uint64_t limit);
 /** Store touched chunk k, all of which is selected.  Waits only for room.
  *  @param started  false: the caller has to put the chunk into the cache */
-BKT_NODISCARD int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k,
-                                   const uint64_t *coord, bool *started, struct bkt_err *err);
-void bkt_direct_wait(struct bkt_direct *r); /* waits for all tasks under way */
-/** Wait for all tasks, and give the first failure.  Frees what bkt_direct_init() made. */
-BKT_NODISCARD int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err);
+BKT_NODISCARD int bkt_uncached_write_start(struct bkt_uncached_write *r, const struct bkt_write_plan *p,
+                                           uint64_t k, const uint64_t *coord, bool *started,
+                                           struct bkt_err *err);
+void bkt_uncached_write_wait(struct bkt_uncached_write *r); /* waits for all tasks under way */
+/** Wait for all tasks, and give the first failure.  Frees what bkt_uncached_write_init() made. */
+BKT_NODISCARD int bkt_uncached_write_finish(struct bkt_uncached_write *r, struct bkt_err *err);

@@ -330,7 +330,7 @@ static void load_job(struct bkt_job *job)
 
 void bkt_store_task_begin(struct bkt_wchunk *c, bool store)
 {
-    struct bkt_write_cache *d   = c->ws->dirty;
+    struct bkt_write_cache *d = c->ws->cache;
     struct bkt_err    err = {0};
     struct bkt_store_task *t   = calloc(1, sizeof *t);
     int rc = t ? bkt_chunk_key(&c->ws->id, &c->ws->io->ds->layout, c->coord, &t->key) : BKT_ENOMEM;

@@ -69,7 +69,7 @@ int bkt_write_plan_init(struct bkt_write_plan *p, const struct bkt_write *w, str
 
 void bkt_write_plan_fini(struct bkt_write_plan *p)
 {
-    struct bkt_write_cache *d = p->ws ? p->ws->dirty : NULL;
+    struct bkt_write_cache *d = p->ws ? p->ws->cache : NULL;
     if (d) {
         (void)pthread_mutex_lock(&d->window.lock);
         p->ws->users--;
@@ -189,7 +189,7 @@ static int put_part(struct bkt_wchunk *c, struct bkt_write_plan *p, uint64_t k, 
 int bkt_wchunk_reserve(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchunk **out,
                        struct bkt_err *err)
 {
-    struct bkt_write_cache  *d    = ws->dirty;
+    struct bkt_write_cache *d = ws->cache;
     struct bkt_wchunk *c    = bkt_wchunk_find(ws, coord);
     uint64_t           need = c ? 0 : ws->io->chunk_bytes + sizeof *c;
     if (need > d->limit - bkt_min_u64(d->used, d->limit))
@@ -216,7 +216,7 @@ static int put_chunk(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord
     bkt_wchunk_note(c, BKT_OK, NULL);
     bkt_wchunk_settle(c);
     BKT_FAIL_IF(err, rc < 0, rc, "%s", bkt_chunk_label(p->io, coord).text);
-    bkt_store_tasks_push(c->ws->dirty);
+    bkt_store_tasks_push(c->ws->cache);
     return BKT_OK;
 }
 
@@ -224,7 +224,7 @@ static int put_chunk(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord
 static int begin_whole(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
                        struct bkt_cache_entry **out, struct bkt_err *err)
 {
-    struct bkt_write_cache  *d = p->ws->dirty;
+    struct bkt_write_cache *d = p->ws->cache;
     struct bkt_wchunk *c;
     (void)pthread_mutex_lock(&d->window.lock);
     int rc = bkt_wchunk_reserve(p->ws, coord, &c, err);
@@ -237,7 +237,7 @@ static int begin_whole(struct bkt_write_plan *p, uint64_t k, const uint64_t *coo
 static int put_cached(struct bkt_write_plan *p, uint64_t k, const uint64_t *coord, bool all,
                       struct bkt_err *err)
 {
-    struct bkt_write_cache  *d     = p->ws->dirty;
+    struct bkt_write_cache *d = p->ws->cache;
     struct bkt_cache_entry *whole = NULL;
     if (all)
         BKT_PASS(begin_whole(p, k, coord, &whole, err));
@@ -278,7 +278,7 @@ static bool is_large(const struct bkt_write_plan *p)
     return !p->io->var && (!bkt_mul_u64(p->grid.n_elems, p->io->elem_size, &bytes) || bytes > limit / 2);
 }
 
-static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct bkt_direct *direct,
+static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct bkt_uncached_write *direct,
                      struct bkt_err *err)
 {
     uint64_t coord[BKT_MAX_RANK];
@@ -300,7 +300,7 @@ static int write_one(struct bkt_write_cache *d, struct bkt_write_plan *p, struct
         bkt_grid_coord(&p->grid, k, coord);
         bool all = !p->io->var && covers(p, k, coord);
         if (large && all)
-            rc = bkt_direct_start(direct, p, k, coord, &started, err);
+            rc = bkt_uncached_write_start(direct, p, k, coord, &started, err);
         if (rc == BKT_OK && !started)
             rc = put_cached(p, k, coord, all, err);
     }
@@ -318,7 +318,7 @@ static bool is_again(const struct bkt_write *writes, size_t i)
 
 int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err *err)
 {
-    struct bkt_direct direct, *large = NULL; /* NULL: no request is large */
+    struct bkt_uncached_write direct, *large = NULL; /* NULL: no request is large */
     struct bkt_write_plan *plans = calloc(n + 1, sizeof *plans);
     int               rc    = plans ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     size_t n_plans = 0;
@@ -328,17 +328,17 @@ int bkt_write_datasets(const struct bkt_write *writes, size_t n, struct bkt_err 
             large = &direct;
     }
     if (large)
-        bkt_direct_init(large, bkt_settings_in_flight(writes[0].io->set));
+        bkt_uncached_write_init(large, bkt_settings_in_flight(writes[0].io->set));
     for (size_t i = 0; rc == BKT_OK && i < n; i++) {
         struct bkt_write_cache *d = bkt_write_cache_of(writes[i].io->dom, true);
         if (large && bkt_window_is_full(&large->window, 0) && is_again(writes, i))
-            bkt_direct_wait(large);
+            bkt_uncached_write_wait(large);
         rc = d ? write_one(d, &plans[i], large, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
         bkt_trace(BKT_TRACE_CHUNK, "dataset %s: %llu elements of %llu chunks: %s", writes[i].io->obj->id.text,
                   (unsigned long long)plans[i].grid.n_elems, (unsigned long long)plans[i].grid.n_chunks,
                   rc < 0 ? bkt_err_text(rc) : "written");
     }
-    int rc_direct = large ? bkt_direct_finish(large, rc == BKT_OK ? err : NULL) : BKT_OK;
+    int rc_direct = large ? bkt_uncached_write_finish(large, rc == BKT_OK ? err : NULL) : BKT_OK;
     for (size_t i = 0; i < n_plans; i++)
         bkt_write_plan_fini(&plans[i]);
     free(plans);

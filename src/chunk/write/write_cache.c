@@ -29,7 +29,7 @@ static void on_remove(struct bkt_domain *dom, const struct bkt_id *id)
         bkt_chunks_forget(dom, id);
 }
 
-static void *dirty_new(struct bkt_domain *dom)
+static void *cache_new(struct bkt_domain *dom)
 {
     static const struct bkt_edit_hooks hooks = {on_remove, bkt_chunks_adopt, bkt_chunks_name_theirs};
     struct bkt_write_cache *x = calloc(1, sizeof *x);
@@ -62,7 +62,7 @@ void bkt_wset_free(void *set)
 }
 
 /* The domain closes: the program has flushed if it wanted its data stored, and nothing is under way. */
-static void dirty_free(void *p)
+static void cache_free(void *p)
 {
     struct bkt_write_cache *d = p;
     bkt_forkguard_remove(&d->guard);
@@ -94,7 +94,7 @@ static void forget_parent(struct bkt_write_cache *d)
     }
 }
 
-static const struct bkt_overlay overlay = {dirty_new, dirty_free, bkt_write_cache_get,
+static const struct bkt_overlay overlay = {cache_new, cache_free, bkt_write_cache_get,
                                            bkt_write_cache_prepare, bkt_write_cache_space};
 
 struct bkt_write_cache *bkt_write_cache_of(struct bkt_domain *dom, bool make)
@@ -127,8 +127,8 @@ struct bkt_wset *bkt_wset_find(struct bkt_write_cache *d, const struct bkt_id *i
 
 void bkt_wset_respace(struct bkt_wset *ws)
 {
-    ws->space       = OWN_SPACE | ++ws->dirty->n_spaces;
-    ws->slice_space = OWN_SPACE | ++ws->dirty->n_spaces;
+    ws->space = OWN_SPACE | ++ws->cache->n_spaces;
+    ws->slice_space = OWN_SPACE | ++ws->cache->n_spaces;
 }
 
 /* Whether the set has no dirty chunk, and isn't in use.  To free it costs requests if the dataset is written
@@ -136,7 +136,7 @@ void bkt_wset_respace(struct bkt_wset *ws)
 static bool is_idle(const struct bkt_wset *ws)
 {
     struct bkt_map_at at = {.pos = 0};
-    if (ws->users || ws->untrimmed || ws->serial + ws->dirty->trim_at / 2 > ws->dirty->n_asked)
+    if (ws->users || ws->untrimmed || ws->serial + ws->cache->trim_at / 2 > ws->cache->n_asked)
         return false;
     while (bkt_map_walk(ws->chunks, &at)) {
         const struct bkt_wchunk *c = at.value;
@@ -201,7 +201,7 @@ struct bkt_wset *bkt_wset_of(struct bkt_write_cache *d, const struct bkt_dsetio 
     }
     if (ws || !(ws = calloc(1, sizeof *ws)))
         return ws;
-    ws->dirty  = d;
+    ws->cache = d;
     ws->id     = io->obj->id;
     ws->chunks = bkt_map_new();
     ws->serial = ++d->n_asked;
@@ -274,7 +274,7 @@ bool bkt_wchunk_is_dirty(const struct bkt_wchunk *c) { return c->n_dirty || c->w
 
 static void unlist(struct bkt_wchunk *c)
 {
-    struct bkt_write_cache *d = c->ws->dirty;
+    struct bkt_write_cache *d = c->ws->cache;
     list_del(&d->list[c->list], c);
     d->used -= c->cost;
     if (c->list != BKT_LIST_IDLE)
@@ -283,7 +283,7 @@ static void unlist(struct bkt_wchunk *c)
 
 void bkt_wchunk_settle(struct bkt_wchunk *c)
 {
-    struct bkt_write_cache *d = c->ws->dirty;
+    struct bkt_write_cache *d = c->ws->cache;
     unlist(c);
     c->cost = cost_of(c);
     c->list = c->task || !bkt_wchunk_is_dirty(c) ? BKT_LIST_IDLE
@@ -381,7 +381,7 @@ int bkt_wchunk_make(struct bkt_wset *ws, const uint64_t *coord, struct bkt_wchun
     memcpy(c->coord, coord, n);
     c->ws   = ws;
     c->base = may_exist(ws, coord) ? BKT_BASE_UNKNOWN : BKT_BASE_ABSENT;
-    list_add(&ws->dirty->list[BKT_LIST_IDLE], c);
+    list_add(&ws->cache->list[BKT_LIST_IDLE], c);
     bkt_wchunk_settle(c);
     *out = c;
     return BKT_OK;

@@ -43,7 +43,7 @@ enum bkt_wlist_kind {
 
 /** The written chunks of one dataset. */
 struct bkt_wset {
-    struct bkt_write_cache  *dirty;
+    struct bkt_write_cache  *cache;
     struct bkt_id      id;
     struct bkt_dsetio *io;      /* its own copy, which doesn't keep the domain open */
     struct bkt_map    *chunks;  /* coordinate -> struct bkt_wchunk */

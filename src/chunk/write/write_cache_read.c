@@ -15,7 +15,7 @@
 static int wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = c->ws->io;
-    pthread_mutex_t *lock = &c->ws->dirty->window.lock;
+    pthread_mutex_t *lock = &c->ws->cache->window.lock;
     BKT_CLEANUP(bkt_cache_entry_releasep) struct bkt_cache_entry *e = bkt_cache_entry_new(io->chunk_bytes);
     BKT_NEED(err, e);
     if (io->pipe.by_caller) /* a filter may call HDF5, which may call this connector */
@@ -34,7 +34,7 @@ int bkt_wchunk_unraw(struct bkt_wchunk *c, struct bkt_err *err)
 {
     /* a task that stores the earlier content; after a lost race it takes the program's encoded bytes, too */
     while (c->ws->io->pipe.by_caller && c->task && (c->is_raw || bkt_store_task_is_raw(c->task)))
-        bkt_store_tasks_wait(c->ws->dirty);
+        bkt_store_tasks_wait(c->ws->cache);
     if (!c->is_raw)
         return BKT_OK;
     BKT_PASS(wchunk_decode_raw(c, err));
@@ -71,7 +71,7 @@ static int start(struct bkt_wchunk *c, struct bkt_err *err)
 
 static int finish(struct bkt_wset *ws, const uint64_t *coord, struct bkt_err *err)
 {
-    struct bkt_write_cache *d = ws->dirty;
+    struct bkt_write_cache *d = ws->cache;
     for (;;) {
         struct bkt_wchunk *c = bkt_wchunk_find(ws, coord);
         if (!c || (c->complete && !c->over))
@@ -158,7 +158,7 @@ void bkt_wset_wait(struct bkt_wset *ws)
             busy = ((struct bkt_wchunk *)at.value)->task ? at.value : NULL;
         if (!busy)
             break;
-        bkt_store_tasks_wait(ws->dirty);
+        bkt_store_tasks_wait(ws->cache);
     }
 }
 

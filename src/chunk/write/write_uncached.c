@@ -12,10 +12,10 @@
 #include "schema/edit/agreed.h"
 #include "schema/edit/edit.h"
 
-struct bkt_direct_task {
+struct bkt_uncached_write_task {
     struct bkt_job          job;
     struct bkt_req req;
-    struct bkt_direct      *call;
+    struct bkt_uncached_write *call;
     const struct bkt_write_plan *p;
     uint64_t                k, cost;
     uint64_t                coord[BKT_MAX_RANK];
@@ -23,23 +23,23 @@ struct bkt_direct_task {
     struct bkt_buf          out, key;
 };
 
-void bkt_direct_init(struct bkt_direct *r, uint64_t limit)
+void bkt_uncached_write_init(struct bkt_uncached_write *r, uint64_t limit)
 {
     memset(r, 0, sizeof *r);
     bkt_window_init(&r->window, limit);
     atomic_init(&r->cancel, false);
 }
 
-static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
+static void end(struct bkt_uncached_write_task *t, int rc, const struct bkt_err *why)
 {
-    struct bkt_direct *r   = t->call;
+    struct bkt_uncached_write *r = t->call;
     uint64_t           cost = t->cost;
     struct bkt_err     err = {0};
     if (rc < 0) {
         (void)bkt_err_copy(&err, rc, why);
         (void)BKT_ERR(&err, rc, "%s: not stored", bkt_chunk_label(t->p->io, t->coord).text);
     } else {
-        struct bkt_write_cache *d = t->p->ws->dirty;
+        struct bkt_write_cache *d = t->p->ws->cache;
         (void)pthread_mutex_lock(&d->window.lock);
         bkt_wset_note_stored(t->p->ws, t->coord);
         (void)pthread_mutex_unlock(&d->window.lock);
@@ -62,7 +62,7 @@ static void end(struct bkt_direct_task *t, int rc, const struct bkt_err *why)
 static void stored(struct bkt_req *q) { end(q->arg, q->rc, q->err); }
 
 /* Gives the chunk in one piece. */
-static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bkt_err *err)
+static int whole(struct bkt_uncached_write_task *t, const unsigned char **src, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
     if ((*src = bkt_write_plan_whole(t->p, t->k)))
@@ -73,14 +73,14 @@ static int whole(struct bkt_direct_task *t, const unsigned char **src, struct bk
 }
 
 /* From now on only the encoded bytes count as under way, so there is room for more. */
-static void note_encoded(struct bkt_direct_task *t)
+static void note_encoded(struct bkt_uncached_write_task *t)
 {
     struct bkt_window *w = &t->call->window;
     BKT_HOLD(&w->lock);
     bkt_window_resize(w, &t->cost, bkt_max_u64(t->out.cap, BKT_TASK_COST_MIN));
 }
 
-static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
+static int prepare(struct bkt_uncached_write_task *t, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = t->p->io;
     const unsigned char     *src;
@@ -107,8 +107,8 @@ static int prepare(struct bkt_direct_task *t, struct bkt_err *err)
 
 static void task_job(struct bkt_job *job)
 {
-    struct bkt_direct_task *t =
-        (struct bkt_direct_task *)((char *)job - offsetof(struct bkt_direct_task, job));
+    struct bkt_uncached_write_task *t =
+        (struct bkt_uncached_write_task *)((char *)job - offsetof(struct bkt_uncached_write_task, job));
     struct bkt_err          err = {0};
     int                     rc  = prepare(t, &err);
     if (rc < 0)
@@ -117,7 +117,7 @@ static void task_job(struct bkt_job *job)
         bkt_store_start(bkt_domain_store(t->p->io->dom), &t->req);
 }
 
-void bkt_direct_wait(struct bkt_direct *r)
+void bkt_uncached_write_wait(struct bkt_uncached_write *r)
 {
     bkt_window_enter(&r->window, 0);
 }
@@ -127,7 +127,7 @@ void bkt_direct_wait(struct bkt_direct *r)
  * left to the cache, which keeps the order. */
 static bool drop_kept(const struct bkt_write_plan *p, const uint64_t *coord)
 {
-    struct bkt_write_cache *d = p->ws->dirty;
+    struct bkt_write_cache *d = p->ws->cache;
     BKT_HOLD(&d->window.lock);
     struct bkt_wchunk *c  = bkt_wchunk_find(p->ws, coord);
     bool               ok = !c || (!c->task && !bkt_wchunk_is_dirty(c));
@@ -136,14 +136,14 @@ static bool drop_kept(const struct bkt_write_plan *p, const uint64_t *coord)
     return ok;
 }
 
-int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint64_t k, const uint64_t *coord,
-                     bool *started, struct bkt_err *err)
+int bkt_uncached_write_start(struct bkt_uncached_write *r, const struct bkt_write_plan *p, uint64_t k,
+                             const uint64_t *coord, bool *started, struct bkt_err *err)
 {
     const struct bkt_dsetio *io = p->io;
     *started                    = drop_kept(p, coord);
     if (!*started)
         return BKT_OK;
-    struct bkt_direct_task *t = calloc(1, sizeof *t);
+    struct bkt_uncached_write_task *t = calloc(1, sizeof *t);
     BKT_NEED(err, t);
     t->call = r, t->p = p, t->k = k;
     t->job.run = task_job;
@@ -162,7 +162,7 @@ int bkt_direct_start(struct bkt_direct *r, const struct bkt_write_plan *p, uint6
 
 /* Stores a new domain's objects while chunks are under way: most objects don't change any more when their
  * data come. The next flush reports objects that can't be written. */
-static void flush_objects(struct bkt_direct *r)
+static void flush_objects(struct bkt_uncached_write *r)
 {
     (void)pthread_mutex_lock(&r->window.lock);
     struct bkt_domain *dom = atomic_load(&r->window.n) && r->rc == BKT_OK ? r->dom : NULL;
@@ -173,7 +173,7 @@ static void flush_objects(struct bkt_direct *r)
                   bkt_err_reason(&err, err.code));
 }
 
-int bkt_direct_finish(struct bkt_direct *r, struct bkt_err *err)
+int bkt_uncached_write_finish(struct bkt_uncached_write *r, struct bkt_err *err)
 {
     flush_objects(r);
     bkt_window_enter(&r->window, 0);

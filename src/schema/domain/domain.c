@@ -57,7 +57,7 @@ void bkt_domain_note_rights(struct bkt_domain *d)
     d->granted = user && *user ? bkt_domain_doc_allows(&d->doc, user) : BKT_ACL_ALL;
 }
 
-int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
+int bkt_domain_open_parts(struct bkt_domain *d, struct bkt_err *err)
 {
     bkt_domain_note_rights(d);
     BKT_PASS_MEM(err, bkt_text(&d->name, "%s/%s", bkt_store_uri(d->store), d->path));
@@ -71,7 +71,7 @@ int bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err)
 static int load(struct bkt_domain *d, const struct bkt_name *n, struct bkt_err *err)
 {
     BKT_PASS(bkt_domain_locate(d, n, err));
-    BKT_PASS(bkt_domain_equip(d, err));
+    BKT_PASS(bkt_domain_open_parts(d, err));
     bkt_objects_prefetch(d->objects, &d->doc.root, 1);
     if (!d->set.read_ahead)
         return BKT_OK;
@@ -184,7 +184,7 @@ void bkt_registry_count_fresh(int by)
     n_fresh += by;
 }
 
-int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_domain **out)
+int bkt_registry_add(struct bkt_domain *d, int rc, struct bkt_domain **out)
 {
     if (rc < 0) {
         bkt_domain_destroy(d);
@@ -219,8 +219,8 @@ static int blank(char **id, const struct bkt_settings *set, struct bkt_domain **
     return rc;
 }
 
-int bkt_domain_blank(const char *name, const struct bkt_name *n, const struct bkt_settings *set, int busy,
-                     struct bkt_domain **out, struct bkt_err *err)
+int bkt_domain_new(const char *name, const struct bkt_name *n, const struct bkt_settings *set, int busy,
+                   struct bkt_domain **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *id = NULL;
     BKT_PASS(registry_id(n, set, &id, err));
@@ -239,7 +239,7 @@ int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bk
     d->refs = 1;
     d->of_file = true;
     d->path = strdup(key);
-    int rc = d->path ? bkt_domain_equip(d, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = d->path ? bkt_domain_open_parts(d, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc < 0)
         bkt_domain_destroy(d);
     else
@@ -287,7 +287,7 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
         return BKT_OK;
     struct bkt_domain *d = NULL;
     BKT_PASS(blank(&id, set, &d, err));
-    return bkt_domain_enter(d, load(d, n, err), out);
+    return bkt_registry_add(d, load(d, n, err), out);
 }
 
 static int open_any(const char *name, bool only, const struct bkt_settings *set, struct bkt_domain **out,

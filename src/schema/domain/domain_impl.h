@@ -59,15 +59,15 @@ void bkt_domain_record_one(struct bkt_domain *d, const struct bkt_id *id, const 
 /** An empty domain of that name, which must not be open; settings are copied.  A domain that only a probe
  * keeps open is closed.  bkt_domain_destroy().
  *  @param busy  the code if a program has it open */
-BKT_NODISCARD int bkt_domain_blank(const char *name, const struct bkt_name *n, const struct bkt_settings *set,
-                                   int busy, struct bkt_domain **out, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_new(const char *name, const struct bkt_name *n, const struct bkt_settings *set,
+                                 int busy, struct bkt_domain **out, struct bkt_err *err);
 /** Note what store and document allow; call again after the access list in doc has changed. */
 void bkt_domain_note_rights(struct bkt_domain *d);
 /** Fill in all members of an open domain besides store, path and doc. */
-BKT_NODISCARD int  bkt_domain_equip(struct bkt_domain *d, struct bkt_err *err);
+BKT_NODISCARD int bkt_domain_open_parts(struct bkt_domain *d, struct bkt_err *err);
 /** Put a domain into the registry; if it is there already, @p out is the registered one.
  *  @param rc  of filling it in; a failure is returned, and @p d destroyed */
-BKT_NODISCARD int bkt_domain_enter(struct bkt_domain *d, int rc, struct bkt_domain **out);
+BKT_NODISCARD int bkt_registry_add(struct bkt_domain *d, int rc, struct bkt_domain **out);
 /** Free a domain that is not in the registry, with all changes that were not flushed.  NULL is allowed. */
 void               bkt_domain_destroy(struct bkt_domain *d);
 /** Find the domain of @p n in its store: store, path and doc are filled in. */

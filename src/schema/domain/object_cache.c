@@ -136,7 +136,7 @@ int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *wanted, const st
     (void)pthread_mutex_lock(&c->lock);
     after_fork(c);
     if (c->snap_state == BKT_SNAPSHOT_READY)
-        bkt_snap_age(c);
+        bkt_snap_drop_if_old(c);
     bkt_objects_evict(c); /* objects may have been released since the last call */
     struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (!e) {
@@ -239,7 +239,7 @@ void bkt_objects_pin(struct bkt_objects *c, const struct bkt_id *id, bool more)
     BKT_HOLD(&c->lock);
     if (more && c->node)
         bkt_node_reads_stop(c->node);
-    bkt_snap_spend(c, id);
+    bkt_snap_use_up(c, id);
     struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
     if (e && more && e->pins++ == 0)
         unsettle(c, e);
@@ -252,7 +252,7 @@ void bkt_objects_drop(struct bkt_objects *c, const struct bkt_id *id, bool gone)
 {
     BKT_HOLD(&c->lock);
     struct bkt_cached_object *e = bkt_map_get(c->entries, id->text, BKT_ID_LEN);
-    bkt_snap_spend(c, id);
+    bkt_snap_use_up(c, id);
     if (e)
         wait_for(c, e);
     if (e && gone) {
@@ -302,7 +302,7 @@ int bkt_objects_rename(struct bkt_objects *c, const struct bkt_id *from, const s
     BKT_HOLD(&c->lock);
     struct bkt_cached_object *e = bkt_map_get(c->entries, from->text, BKT_ID_LEN),
                              *other = bkt_map_get(c->entries, to->text, BKT_ID_LEN);
-    bkt_snap_spend(c, to);
+    bkt_snap_use_up(c, to);
     if (other)
         wait_for(c, other);
     if (!e || e->state != BKT_OBJECT_READY)

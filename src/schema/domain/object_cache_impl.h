@@ -122,11 +122,12 @@ void bkt_follow_clear(struct bkt_follow *f); /* the lock is held */
 
 /** Before loads are sent: take those out of the list that wait for the snapshot, and those that are in it,
  *  which are parsed.  Not under the lock. */
-struct bkt_object_load *bkt_snap_serve(struct bkt_objects *c, struct bkt_object_load **list, bool wanted);
+struct bkt_object_load *bkt_snap_take_loads(struct bkt_objects *c, struct bkt_object_load **list,
+                                            bool wanted);
 /** Don't take this object from the snapshot any more.  The lock is held. */
-void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id);
+void bkt_snap_use_up(struct bkt_objects *c, const struct bkt_id *id);
 /** Drop the snapshot, which is there, when it is too old.  The lock is held. */
-void bkt_snap_age(struct bkt_objects *c);
+void bkt_snap_drop_if_old(struct bkt_objects *c);
 /** In a forked child.  The lock is held. */
 void bkt_snap_after_fork(struct bkt_objects *c);
 /** Call when nothing is in flight any more. */

@@ -415,7 +415,7 @@ static void parse_all(struct bkt_object_load *list)
 
 void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list, bool wanted)
 {
-    parse_all(bkt_snap_serve(c, &list, wanted));
+    parse_all(bkt_snap_take_loads(c, &list, wanted));
     while (list) {
         struct bkt_object_load *l = list;
         list           = l->next;

@@ -128,7 +128,7 @@ static struct bkt_object_load *take(struct bkt_objects *c, struct bkt_object_loa
     return found;
 }
 
-struct bkt_object_load *bkt_snap_serve(struct bkt_objects *c, struct bkt_object_load **list, bool wanted)
+struct bkt_object_load *bkt_snap_take_loads(struct bkt_objects *c, struct bkt_object_load **list, bool wanted)
 {
     struct bkt_object_load *found = NULL;
     BKT_HOLD(&c->lock);
@@ -139,7 +139,7 @@ struct bkt_object_load *bkt_snap_serve(struct bkt_objects *c, struct bkt_object_
     return found;
 }
 
-void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id)
+void bkt_snap_use_up(struct bkt_objects *c, const struct bkt_id *id)
 {
     const void *json;
     const char *etag;
@@ -152,7 +152,7 @@ void bkt_snap_spend(struct bkt_objects *c, const struct bkt_id *id)
         atomic_store(&c->snap_stop, true); /* the list may be older than the change */
 }
 
-void bkt_snap_age(struct bkt_objects *c)
+void bkt_snap_drop_if_old(struct bkt_objects *c)
 {
     if (c->in_flight || bkt_clock_now() < c->snap_until)
         return;

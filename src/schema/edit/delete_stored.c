@@ -422,7 +422,7 @@ static int keep_doc(struct bkt_domain *d, bool keep, struct bkt_err *err)
 static int delete_domain(struct bkt_domain *d, const struct bkt_name *n, bool keep_data, struct bkt_err *err)
 {
     BKT_PASS(bkt_domain_locate(d, n, err));
-    BKT_PASS(bkt_domain_equip(d, err));
+    BKT_PASS(bkt_domain_open_parts(d, err));
     BKT_PASS(bkt_domain_may_write(d, BKT_ACL_DELETE, err));
     const bool v1 = !keep_data && !bkt_id_is_v2(&d->doc.root);
     if (v1)
@@ -454,7 +454,7 @@ int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool kee
     struct bkt_domain *d = NULL;
     BKT_PASS(bkt_name_parse(name, set, BKT_NAME_OPEN, &n, err));
     BKT_PASS(refuse_link(&n, err));
-    BKT_PASS(bkt_domain_blank(name, &n, set, BKT_EBUSY, &d, err));
+    BKT_PASS(bkt_domain_new(name, &n, set, BKT_EBUSY, &d, err));
     int rc = delete_domain(d, &n, keep_data, err);
     bkt_domain_destroy(d);
     return rc;

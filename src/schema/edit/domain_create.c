@@ -208,7 +208,7 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
                 bkt_id_new_root(!(d->set.schema && strcmp(d->set.schema, "v1") == 0),
                                 how->agreed ? &ids : NULL, &d->doc.root) < 0,
                 BKT_EIO, "%s: no id can be made: the system gives no random numbers", n->path);
-    BKT_PASS(bkt_domain_equip(d, err));
+    BKT_PASS(bkt_domain_open_parts(d, err));
     if (how->agreed) {
         bkt_edit_agree(d, how->agreed);
         d->edits->ids.n = ids.n;
@@ -234,8 +234,8 @@ static int create(const char *name, const struct bkt_settings *set, const struct
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d = NULL;
     BKT_PASS(bkt_name_parse(name, set, BKT_NAME_CREATE, &n, err));
-    BKT_PASS(bkt_domain_blank(name, &n, set, how->truncate ? BKT_EBUSY : BKT_EEXIST, &d, err));
-    return bkt_domain_enter(d, fill(d, &n, how, root, err), out);
+    BKT_PASS(bkt_domain_new(name, &n, set, how->truncate ? BKT_EBUSY : BKT_EEXIST, &d, err));
+    return bkt_registry_add(d, fill(d, &n, how, root, err), out);
 }
 
 int bkt_domain_create(const char *name, const struct bkt_settings *set, const struct bkt_new_domain *how,
@@ -257,7 +257,7 @@ static int fill_unseen(struct bkt_domain *d, const struct bkt_name *n, const str
     /* the other process was allowed to make the domain, and so is this one */
     if (d->set.user && *d->set.user)
         BKT_PASS_MEM(err, bkt_acl_add(&d->doc, d->set.user, BKT_ACL_ALL));
-    BKT_PASS(bkt_domain_equip(d, err));
+    BKT_PASS(bkt_domain_open_parts(d, err));
     bkt_registry_count_fresh(1); /* it is found by its name alone */
     d->edits->counted = true;
     bkt_trace(BKT_TRACE_SCHEMA, "domain %s, root %s, made by another process", d->name, root->text);
@@ -270,8 +270,8 @@ int bkt_domain_open_unseen(const char *name, const struct bkt_settings *set, con
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d = NULL;
     BKT_PASS(bkt_name_parse(name, set, BKT_NAME_CREATE, &n, err));
-    BKT_PASS(bkt_domain_blank(name, &n, set, BKT_EBUSY, &d, err));
-    return bkt_domain_enter(d, fill_unseen(d, &n, root, err), out);
+    BKT_PASS(bkt_domain_new(name, &n, set, BKT_EBUSY, &d, err));
+    return bkt_registry_add(d, fill_unseen(d, &n, root, err), out);
 }
 
 /* ---- rights ---- */

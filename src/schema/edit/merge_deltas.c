@@ -102,7 +102,7 @@ static int apply(struct bkt_change *c, json_t *in, const char *name, enum bkt_de
         return says_same(old, value) ? BKT_KEPT_NOT : BKT_KEPT_CLASH;
     c->same = false;
     if (number != BKT_UNNUMBERED)
-        BKT_PASS(bkt_order_say(value, number));
+        BKT_PASS(bkt_order_put(value, number));
     /* an existing entry keeps its place; one that was removed and made again goes to the end */
     if (old && bkt_json_seconds(old, "created") != bkt_json_seconds(value, "created"))
         BKT_PASS(bkt_json_del_named(in, name));
@@ -545,8 +545,8 @@ static int spell_numbers(const struct bkt_object *o, json_t *stored, struct numb
     n->link         = bkt_order_next(stored, "h5nextlink");
     n->attr         = bkt_order_next(stored, "h5nextattr");
     if (numbers_links(o))
-        BKT_PASS(bkt_order_spell(links, BKT_COUNT(links), &n->link));
-    return numbers_attrs(o) ? bkt_order_spell(&attrs, 1, &n->attr) : BKT_OK;
+        BKT_PASS(bkt_order_number_all(links, BKT_COUNT(links), &n->link));
+    return numbers_attrs(o) ? bkt_order_number_all(&attrs, 1, &n->attr) : BKT_OK;
 }
 
 /* A writer that changes the version it knows has the right number; another writer's version may be ahead. */
@@ -561,10 +561,10 @@ static int abridge_numbers(const struct bkt_change *c, json_t *stored, const str
     json_t                  *links[] = {json_object_get(stored, "links"), json_object_get(stored, "h5links")};
     json_t                  *attrs   = json_object_get(stored, "attributes");
     if (numbers_links(o))
-        BKT_PASS(bkt_order_abridge(links, BKT_COUNT(links), stored, "h5nextlink",
-                                   next_of(c, n->link, o->group.links.next)));
+        BKT_PASS(bkt_order_drop_needless(links, BKT_COUNT(links), stored, "h5nextlink",
+                                         next_of(c, n->link, o->group.links.next)));
     return numbers_attrs(o)
-               ? bkt_order_abridge(&attrs, 1, stored, "h5nextattr", next_of(c, n->attr, o->attrs.next))
+               ? bkt_order_drop_needless(&attrs, 1, stored, "h5nextattr", next_of(c, n->attr, o->attrs.next))
                : BKT_OK;
 }
 

@@ -32,7 +32,7 @@ uint32_t bkt_order_next(const json_t *j, const char *key)
     return said && bkt_json_u64(said, key, BKT_NUMBER_MAX, &n, NULL) == BKT_OK ? (uint32_t)n : 0;
 }
 
-int bkt_order_say(json_t *entry, uint32_t number)
+int bkt_order_put(json_t *entry, uint32_t number)
 {
     return bkt_json_set(entry, "h5order", json_integer(number));
 }
@@ -85,7 +85,7 @@ static bool leaps(const json_t *j, uint32_t *number)
     return true;
 }
 
-int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next)
+int bkt_order_number_all(json_t *const *lists, size_t n_lists, uint32_t *next)
 {
     size_t n = 0;
     uint32_t number = 0;
@@ -95,14 +95,14 @@ int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next)
     for (size_t i = 0; i < n; i++, number++) {
         (void)leaps(v[i].j, &number);
         if (json_is_object(v[i].j))
-            BKT_PASS(bkt_order_say(v[i].j, number));
+            BKT_PASS(bkt_order_put(v[i].j, number));
     }
     if (n && *next < number)
         *next = number;
     return BKT_OK;
 }
 
-int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key, uint32_t next)
+int bkt_order_drop_needless(json_t *const *lists, size_t n_lists, json_t *obj, const char *key, uint32_t next)
 {
     size_t n = 0;
     uint32_t number = 0;
@@ -161,7 +161,7 @@ static int put_entry(json_t *list, const struct bkt_named *one, json_t *entry, u
                      struct bkt_err *err)
 {
     if (bkt_json_set_named(list, one->name, entry) < 0 ||
-        (number && one->seq != *number && bkt_order_say(entry, one->seq) < 0))
+        (number && one->seq != *number && bkt_order_put(entry, one->seq) < 0))
         BKT_NOMEM(err);
     if (number)
         *number = one->seq + 1;

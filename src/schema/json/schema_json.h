@@ -139,13 +139,13 @@ BKT_NODISCARD int bkt_userblock_emit(const struct bkt_userblock *u, json_t *doc)
 /** The next number that @p key of an object declares; 0: the key is missing. */
 uint32_t          bkt_order_next(const json_t *j, const char *key);
 /** Key h5order of an entry.  BKT_ENOMEM. */
-BKT_NODISCARD int bkt_order_say(json_t *entry, uint32_t number);
+BKT_NODISCARD int bkt_order_put(json_t *entry, uint32_t number);
 /** Write numbers into all entries of the lists (each an object or NULL).
  *  @param next  in: the declared next number, or 0; out: the next free number */
-BKT_NODISCARD int bkt_order_spell(json_t *const *lists, size_t n_lists, uint32_t *next);
+BKT_NODISCARD int bkt_order_number_all(json_t *const *lists, size_t n_lists, uint32_t *next);
 /** Remove needless numbers again, and put @p next into @p obj if it is needed. */
-BKT_NODISCARD int bkt_order_abridge(json_t *const *lists, size_t n_lists, json_t *obj, const char *key,
-                                    uint32_t next);
+BKT_NODISCARD int bkt_order_drop_needless(json_t *const *lists, size_t n_lists, json_t *obj, const char *key,
+                                          uint32_t next);
 
 /** Whether a name is UTF-8: as "charSet" states (@p n bytes; NULL: it is absent), else
  * as its bytes suggest. */

@@ -128,9 +128,9 @@ int bkt_diff_shared_block(struct bkt_diff *d, size_t number, const struct bkt_bl
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
     struct line *l = &d->shared->v[number];
-    BKT_PASS(parts_say(&unit, d->err, "8t1", number, l->path, at->rank));
+    BKT_PASS(shared_copy_say(&unit, d->err, "8t1", number, l->path, at->rank));
     for (unsigned i = 0; i < at->rank; i++)
-        BKT_PASS(parts_say(&unit, d->err, "88", (uint64_t)at->at[i], (uint64_t)at->count[i]));
+        BKT_PASS(shared_copy_say(&unit, d->err, "88", (uint64_t)at->at[i], (uint64_t)at->count[i]));
     l->left++;
     return bkt_share_put(&d->shared->s, &unit, d->err);
 }
@@ -140,7 +140,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
     struct bkt_diff *d = arg;
     struct bkt_blocks at = {.n = 1};
     uint64_t number = bkt_rd_le(unit, 8), bad = 0, first = 0;
-    const char *path = parts_take_text(unit);
+    const char *path = shared_copy_take_text(unit);
     at.rank = (unsigned)bkt_rd_le(unit, 1);
     bool good = at.rank <= H5S_MAX_RANK;
     for (unsigned i = 0; good && i < at.rank; i++) {
@@ -154,7 +154,7 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
     int rc = bkt_diff_one_block(d, path, &at, &bad, &first);
     d->err = was;
     BKT_FAIL_IF(err, rc < 0, rc, "%s", path);
-    return parts_say(result, err, "888", number, bad, first);
+    return shared_copy_say(result, err, "888", number, bad, first);
 }
 
 static int take(void *arg, struct bkt_rd *r, struct bkt_err *err)

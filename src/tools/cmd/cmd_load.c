@@ -318,7 +318,7 @@ static int work_among(void *arg, struct bkt_rd *unit, struct bkt_buf *result, st
     bool good = each_one(a->e, (int)i) == 0;
     if (!good)
         BKT_PASS(interrupt_check(err)); /* it was stopped: that is the reason */
-    return parts_say(result, err, "1", good);
+    return shared_copy_say(result, err, "1", good);
 }
 
 static int take_among(void *arg, struct bkt_rd *result, struct bkt_err *err)
@@ -344,7 +344,7 @@ static int load_among(struct among *a, struct bkt_err *err)
     int rc = bkt_share_begin(&s, err);
     for (int i = 0; i < a->e->n && rc == BKT_OK; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
-        rc = parts_say(&unit, err, "4", (uint64_t)i);
+        rc = shared_copy_say(&unit, err, "4", (uint64_t)i);
         rc = rc ? rc : bkt_share_put(&s, &unit, err);
     }
     return bkt_share_finish(&s, rc, err);

@@ -235,7 +235,7 @@ static bool is_of_hdf5(hid_t dset)
 
 /* Elements that were never written are alike, so one of them is enough.  TOLD: equal by the creation lists,
  * since HDF5 can't read them. */
-enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_TOLD, HOLES_UNKNOWN };
+enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_SAME_BY_LISTS, HOLES_UNKNOWN };
 
 /* Compares the fill values of the creation lists: HDF5 can't read unwritten elements with a fill value of
  * variable length from a file that is open for reading only. */
@@ -269,7 +269,7 @@ static enum holes compare_hole(const struct bkt_diff *d, const struct sides *k, 
         one.at.count[i] = 1;
     if (compare_block(&quiet, &one) == BKT_OK)
         return one.bad ? HOLES_DIFFER : HOLES_SAME;
-    return same_fills(k) ? HOLES_TOLD : HOLES_UNKNOWN;
+    return same_fills(k) ? HOLES_SAME_BY_LISTS : HOLES_UNKNOWN;
 }
 
 static double volume(const struct bkt_written *c)

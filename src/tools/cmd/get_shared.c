@@ -59,7 +59,7 @@ static int take_part(void *arg, struct bkt_rd *r, struct bkt_err *err)
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     uint64_t kind = bkt_rd_le(r, 1), number = bkt_rd_le(r, 4);
     BKT_FAIL_IF_MALFORMED(err, !r->ok || number >= g->n || g->v[number].dst < 0, "result");
-    BKT_PASS(parts_parse(r, &w, err));
+    BKT_PASS(shared_copy_parse(r, &w, err));
     hid_t dst = g->v[number].dst;
     BKT_PASS(kind == GET_STORED ? write_stored(dst, &w, r, err)
                                 : bkt_copier_chunks(H5I_INVALID_HID, dst, &w, g->o, NULL, r, err));
@@ -78,7 +78,8 @@ static int read_stored(hid_t src, const struct bkt_written *w, struct bkt_buf *o
         bkt_written_offset(w, w->v[i].index, at);
         if (bkt_buf_resize(&one, (size_t)w->v[i].size) < 0 ||
             H5Dread_chunk(src, H5P_DEFAULT, at, &mask, one.ptr) < 0 ||
-            parts_say(out, NULL, "48", (uint64_t)mask, one.len) < 0 || bkt_buf_add(out, one.ptr, one.len) < 0)
+            shared_copy_say(out, NULL, "48", (uint64_t)mask, one.len) < 0 ||
+            bkt_buf_add(out, one.ptr, one.len) < 0)
             return -1;
     }
     return BKT_OK;
@@ -89,15 +90,15 @@ static int read_part(hid_t src, uint64_t kind, uint64_t number, struct bkt_rd *u
                      const struct bkt_copier_options *o, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
-    BKT_PASS(parts_parse(unit, &w, err));
+    BKT_PASS(shared_copy_parse(unit, &w, err));
     if (kind == GET_STORED) {
-        BKT_PASS(parts_say(out, err, "14w", GET_STORED, number, &w, (size_t)0, w.n));
+        BKT_PASS(shared_copy_say(out, err, "14w", GET_STORED, number, &w, (size_t)0, w.n));
         if (read_stored(src, &w, out) == BKT_OK)
             return BKT_OK;
     }
     (void)H5Eclear2(H5E_DEFAULT);
     bkt_buf_clear(out);
-    BKT_PASS(parts_say(out, err, "14w", GET_ELEMENTS, number, &w, (size_t)0, w.n));
+    BKT_PASS(shared_copy_say(out, err, "14w", GET_ELEMENTS, number, &w, (size_t)0, w.n));
     return bkt_copier_chunks(src, H5I_INVALID_HID, &w, o, out, NULL, err);
 }
 
@@ -105,7 +106,7 @@ static int work_on_part(void *arg, struct bkt_rd *unit, struct bkt_buf *result, 
 {
     const struct bkt_get_shared *g = arg;
     uint64_t kind = bkt_rd_le(unit, 1), number = bkt_rd_le(unit, 4);
-    (void)parts_take_text(unit); /* the path */
+    (void)shared_copy_take_text(unit); /* the path */
     return read_part(g->v[number].src, kind, number, unit, g->o, result, err);
 }
 
@@ -116,8 +117,8 @@ static bool chunks_agree(hid_t src, hid_t dst)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dst);
     unsigned opts = 0;
-    return parts_same_chunks(dst, src) && H5Pget_nfilters(dcpl) > 0 && H5Pget_chunk_opts(dcpl, &opts) >= 0 &&
-           opts == 0;
+    return shared_copy_same_chunks(dst, src) && H5Pget_nfilters(dcpl) > 0 &&
+           H5Pget_chunk_opts(dcpl, &opts) >= 0 && opts == 0;
 }
 
 static int add_target(struct bkt_get_shared *g, hid_t src, hid_t dst, struct bkt_err *err)
@@ -134,12 +135,12 @@ static int put_units(struct bkt_get_shared *g, const struct bkt_written *w, unsi
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
     const size_t number = g->n - 1;
-    uint64_t bytes = parts_chunk_bytes(w, elem), total = UINT64_MAX;
+    uint64_t bytes = shared_copy_chunk_bytes(w, elem), total = UINT64_MAX;
     (void)bkt_mul_u64(bytes, w->n, &total);
     for (size_t i = 0, n; i < w->n; i += n) {
-        n = parts_next(w, i, bytes, parts_share(total));
+        n = shared_copy_next(w, i, bytes, shared_copy_share(total));
         bkt_buf_clear(&unit);
-        BKT_PASS(parts_say(&unit, err, "14tw", kind, number, path, w, i, n));
+        BKT_PASS(shared_copy_say(&unit, err, "14tw", kind, number, path, w, i, n));
         g->v[number].left++;
         BKT_PASS(bkt_share_put(&g->s, &unit, err));
     }
@@ -151,13 +152,13 @@ int bkt_get_shared_dataset(struct bkt_get_shared *g, hid_t src, hid_t dst, const
 {
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
-    if (!g || *path != '/' || !bkt_vobj_of_id(src) || !parts_possible(src, dst))
+    if (!g || *path != '/' || !bkt_vobj_of_id(src) || !shared_copy_possible(src, dst))
         return 0;
     bool stored = chunks_agree(src, dst) && bkt_written_list(src, &w) && !w.other_shape;
     if (!stored) {
         bkt_written_fini(&w);
         memset(&w, 0, sizeof w);
-        BKT_PASS(parts_list(src, src, &w, err));
+        BKT_PASS(shared_copy_list(src, src, &w, err));
     }
     BKT_PASS(add_target(g, src, dst, err));
     int rc = put_units(g, &w, stored ? GET_STORED : GET_ELEMENTS, H5Tget_size(type), path, err);
@@ -210,7 +211,7 @@ struct range { /* of a plain file, by any process */
 static int emit_arrived(const struct bkt_req *reqs, size_t k, int rc, const struct bkt_err *why,
                         struct bkt_buf *out)
 {
-    BKT_PASS(parts_say(out, NULL, "81", (uint64_t)(int64_t)rc, (unsigned)k));
+    BKT_PASS(shared_copy_say(out, NULL, "81", (uint64_t)(int64_t)rc, (unsigned)k));
     for (size_t i = 0; i < k; i++) {
         bool here = reqs[i].rc == BKT_OK && reqs[i].n == reqs[i].len;
         BKT_PASS(bkt_buf_add_le(out, 8, here ? reqs[i].len : 0));
@@ -240,7 +241,7 @@ static int fetch_range(const struct range *f, struct bkt_rd *unit, struct bkt_bu
     BKT_FAIL_IF_MALFORMED(err, !unit->ok || !n || n > RANGE_BLOCKS * DOWNLOAD_BLOCK, "unit of work");
     BKT_CLEANUP(bkt_freep) unsigned char *bytes = malloc((size_t)n);
     BKT_NEED(err, bytes);
-    BKT_PASS(parts_say(out, err, "188", GET_BYTES, off, n));
+    BKT_PASS(shared_copy_say(out, err, "188", GET_BYTES, off, n));
     for (uint64_t at = off, len; at < off + n; at += len, k++) { /* the first block may be here in part */
         len = bkt_min_u64(DOWNLOAD_BLOCK - at % DOWNLOAD_BLOCK, off + n - at);
         reqs[k] = (struct bkt_req){.op = BKT_GET,
@@ -311,7 +312,7 @@ static int put_ranges(struct bkt_share *s, const struct part_file *p, uint64_t n
         uint64_t from = i ? i * p->block : n_first, to = bkt_min_u64((i + n) * p->block, p->size);
         bkt_buf_clear(&unit);
         if (n) {
-            BKT_PASS(parts_say(&unit, err, "188", GET_BYTES, from, to - from));
+            BKT_PASS(shared_copy_say(&unit, err, "188", GET_BYTES, from, to - from));
             BKT_PASS(bkt_share_put(s, &unit, err));
         }
         n = n ? n : 1;
@@ -324,7 +325,7 @@ static int put_news(const char *name, const struct bkt_version *v, struct bkt_er
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     uint64_t mtime;
     memcpy(&mtime, &v->mtime, sizeof mtime);
-    BKT_PASS(parts_say(&news, err, "tt88", name, v->etag, v->size, mtime));
+    BKT_PASS(shared_copy_say(&news, err, "tt88", name, v->etag, v->size, mtime));
     return bkt_share_news(&news, err);
 }
 
@@ -359,7 +360,7 @@ struct other {
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct other *o = arg;
-    const char *name = parts_take_text(news), *etag = parts_take_text(news);
+    const char *name = shared_copy_take_text(news), *etag = shared_copy_take_text(news);
     uint64_t size = bkt_rd_le(news, 8), mtime = bkt_rd_le(news, 8);
     BKT_FAIL_IF_MALFORMED(err, !news->ok || strlen(etag) >= sizeof o->version.etag, "version of a file");
     o->version = (struct bkt_version){.known = true, .size = size};
@@ -396,7 +397,7 @@ static int work_of_other(void *arg, struct bkt_rd *unit, struct bkt_buf *result,
     if (kind == GET_BYTES)
         return fetch_range(&o->range, unit, result, err);
     uint64_t number = bkt_rd_le(unit, 4);
-    const char *path = parts_take_text(unit);
+    const char *path = shared_copy_take_text(unit);
     BKT_FAIL_IF_MALFORMED(err, !unit->ok, "text");
     BKT_PASS(open_dataset(o, path, err));
     BKT_TRY(err, read_part(o->src, kind, number, unit, &o->o, result, err), "%s", path);

@@ -32,11 +32,11 @@ static bool is_inside(hid_t dset)
     return layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS;
 }
 
-bool parts_possible(hid_t from, hid_t to)
+bool shared_copy_possible(hid_t from, hid_t to)
 {
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(from), space = H5Dget_space(from);
     hssize_t n = space < 0 || H5Sget_simple_extent_ndims(space) < 1 ? 0 : H5Sget_simple_extent_npoints(space);
-    bool fits = type >= 0 && n > 0 && (uint64_t)n >= PARTS_LEAST / bkt_max_u64(H5Tget_size(type), 1) &&
+    bool fits = type >= 0 && n > 0 && (uint64_t)n >= SHARED_COPY_LEAST / bkt_max_u64(H5Tget_size(type), 1) &&
                 bkt_convert_is_plain(type) && is_inside(from) && is_inside(to);
     H5D_space_status_t status = H5D_SPACE_STATUS_PART_ALLOCATED;
     if (fits && H5Dget_space_status(from, &status) < 0)
@@ -45,7 +45,7 @@ bool parts_possible(hid_t from, hid_t to)
     return fits && status != H5D_SPACE_STATUS_NOT_ALLOCATED;
 }
 
-bool parts_same_chunks(hid_t file, hid_t domain)
+bool shared_copy_same_chunks(hid_t file, hid_t domain)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(file);
     const struct bkt_layout *lay = &bkt_vobj_of_id(domain)->obj->dset.layout;
@@ -76,7 +76,7 @@ static bool shape(hid_t dset, struct bkt_written *w)
     return true;
 }
 
-int parts_list(hid_t dset, hid_t from, struct bkt_written *w, struct bkt_err *err)
+int shared_copy_list(hid_t dset, hid_t from, struct bkt_written *w, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_written_fini) struct bkt_written grid = {.v = NULL};
     hsize_t hi[H5S_MAX_RANK] = {0}, lo[H5S_MAX_RANK] = {0};
@@ -100,7 +100,7 @@ int parts_list(hid_t dset, hid_t from, struct bkt_written *w, struct bkt_err *er
     return rc < 0 ? BKT_ERR(err, rc, "a dataset has too many chunks for a list of them") : BKT_OK;
 }
 
-uint64_t parts_chunk_bytes(const struct bkt_written *w, size_t elem_size)
+uint64_t shared_copy_chunk_bytes(const struct bkt_written *w, size_t elem_size)
 {
     uint64_t n = elem_size;
     for (unsigned d = 0; d < w->rank; d++)
@@ -109,15 +109,15 @@ uint64_t parts_chunk_bytes(const struct bkt_written *w, size_t elem_size)
     return n;
 }
 
-uint64_t parts_share(uint64_t total)
+uint64_t shared_copy_share(uint64_t total)
 {
-    return bkt_min_u64(BKT_TOOL_BLOCK, bkt_max_u64(total / (2 * bkt_processes_size()), PARTS_LEAST));
+    return bkt_min_u64(BKT_TOOL_BLOCK, bkt_max_u64(total / (2 * bkt_processes_size()), SHARED_COPY_LEAST));
 }
 
-size_t parts_next(const struct bkt_written *w, size_t i, uint64_t bytes, uint64_t share)
+size_t shared_copy_next(const struct bkt_written *w, size_t i, uint64_t bytes, uint64_t share)
 {
     uint64_t n = bkt_max_u64(share / bkt_max_u64(bytes, 1), 1);
-    return (size_t)bkt_min_u64(w->n - i, bkt_min_u64(n, PARTS_CHUNKS));
+    return (size_t)bkt_min_u64(w->n - i, bkt_min_u64(n, SHARED_COPY_CHUNKS));
 }
 
 /* ---- as bytes ---- */
@@ -138,7 +138,7 @@ static int emit_list(const struct bkt_written *w, size_t i, size_t n, struct bkt
     return BKT_OK;
 }
 
-int parts_parse(struct bkt_rd *r, struct bkt_written *w, struct bkt_err *err)
+int shared_copy_parse(struct bkt_rd *r, struct bkt_written *w, struct bkt_err *err)
 {
     uint64_t all = 1;
     bool good = (w->rank = (unsigned)bkt_rd_le(r, 1)) <= H5S_MAX_RANK;
@@ -183,7 +183,7 @@ static int emit(struct bkt_buf *out, const char *kinds, va_list ap)
     return BKT_OK;
 }
 
-int parts_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds, ...)
+int shared_copy_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds, ...)
 {
     va_list ap;
     va_start(ap, kinds);
@@ -192,7 +192,7 @@ int parts_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds, ...)
     return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }
 
-const char *parts_take_text(struct bkt_rd *r)
+const char *shared_copy_take_text(struct bkt_rd *r)
 {
     size_t n = (size_t)bkt_rd_le(r, 4);
     const char *text = bkt_rd_take(r, n);
@@ -200,7 +200,7 @@ const char *parts_take_text(struct bkt_rd *r)
     return r->ok ? text : "";
 }
 
-int parts_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err)
+int shared_copy_parse_id(struct bkt_rd *r, struct bkt_id *out, struct bkt_err *err)
 {
     char text[BKT_ID_LEN + 1] = "";
     const char *id = bkt_rd_take(r, BKT_ID_LEN);
@@ -269,14 +269,14 @@ int load_shared_begin(struct load_job *l, bool is_new, struct bkt_err *err)
 int load_shared_wait(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct load_shared *p = l->parts;
-    if (!p || *path != '/' || !parts_possible(src, dst))
+    if (!p || *path != '/' || !shared_copy_possible(src, dst))
         return 0;
     char *copy = strdup(path);
     if (!copy || bkt_list_room(&p->v, p->n, &p->cap, sizeof *p->v) < 0) {
         free(copy);
         BKT_NOMEM(err);
     }
-    p->v[p->n++] = (struct waiting){copy, bkt_vobj_of_id(dst)->obj->id, parts_same_chunks(src, dst)};
+    p->v[p->n++] = (struct waiting){copy, bkt_vobj_of_id(dst)->obj->id, shared_copy_same_chunks(src, dst)};
     return 1;
 }
 
@@ -302,12 +302,14 @@ static int put_stored(struct load_job *l, struct bkt_share *sh, const struct wai
     }
     for (size_t i = 0, n; i < w.n; i += n) {
         uint64_t bytes = w.v[i].size;
-        for (n = 1; i + n < w.n && n < PARTS_CHUNKS && bytes + w.v[i + n].size <= parts_share(total); n++)
+        for (n = 1;
+             i + n < w.n && n < SHARED_COPY_CHUNKS && bytes + w.v[i + n].size <= shared_copy_share(total);
+             n++)
             bytes += w.v[i + n].size;
         bkt_buf_clear(&unit);
-        BKT_PASS(parts_say(&unit, err, "1itw", PART_STORED, &x->id, x->path, &w, i, n));
+        BKT_PASS(shared_copy_say(&unit, err, "1itw", PART_STORED, &x->id, x->path, &w, i, n));
         for (size_t k = i; k < i + n; k++) /* so that other processes need not read the source's index */
-            BKT_PASS(parts_say(&unit, err, "8", s.chunks[k].offset));
+            BKT_PASS(shared_copy_say(&unit, err, "8", s.chunks[k].offset));
         BKT_PASS(bkt_share_put(sh, &unit, err));
     }
     return BKT_OK;
@@ -319,13 +321,13 @@ static int put_elements(struct bkt_share *sh, const struct waiting *x, hid_t src
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
-    BKT_PASS(parts_list(dst, src, &w, err));
-    uint64_t bytes = parts_chunk_bytes(&w, H5Tget_size(type)), total = UINT64_MAX;
+    BKT_PASS(shared_copy_list(dst, src, &w, err));
+    uint64_t bytes = shared_copy_chunk_bytes(&w, H5Tget_size(type)), total = UINT64_MAX;
     (void)bkt_mul_u64(bytes, w.n, &total);
     for (size_t i = 0, n; i < w.n; i += n) {
-        n = parts_next(&w, i, bytes, parts_share(total));
+        n = shared_copy_next(&w, i, bytes, shared_copy_share(total));
         bkt_buf_clear(&unit);
-        BKT_PASS(parts_say(&unit, err, "1itw", PART_ELEMENTS, &x->id, x->path, &w, i, n));
+        BKT_PASS(shared_copy_say(&unit, err, "1itw", PART_ELEMENTS, &x->id, x->path, &w, i, n));
         BKT_PASS(bkt_share_put(sh, &unit, err));
     }
     return BKT_OK;
@@ -385,16 +387,16 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
     struct bkt_id id;
     uint64_t kind = bkt_rd_le(unit, 1), bytes = 0;
     BKT_PASS(interrupt_check(err));
-    BKT_PASS(parts_parse_id(unit, &id, err));
-    const char *path = parts_take_text(unit);
-    BKT_PASS(parts_parse(unit, &w, err));
+    BKT_PASS(shared_copy_parse_id(unit, &id, err));
+    const char *path = shared_copy_take_text(unit);
+    BKT_PASS(shared_copy_parse(unit, &w, err));
     BKT_TRY(err, open_both(l, path, &id, err), "%s", path);
     int rc = kind == PART_STORED ? copy_stored(l, &w, unit, err) : copy_elements(l, &w, err);
     rc = store_chunks(l, rc, err);
     BKT_FAIL_IF(err, rc < 0, rc, "%s", path);
     for (size_t i = 0; i < w.n; i++)
         bytes += w.v[i].size;
-    return parts_say(result, err, "84", bytes, w.n);
+    return shared_copy_say(result, err, "84", bytes, w.n);
 }
 
 static int take(void *arg, struct bkt_rd *result, struct bkt_err *err)
@@ -412,7 +414,7 @@ static int put_all(struct load_job *l, struct bkt_share *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     const struct load_shared *p = l->parts;
-    BKT_PASS(parts_say(&news, err, "i", bkt_domain_root(l->file->dom)));
+    BKT_PASS(shared_copy_say(&news, err, "i", bkt_domain_root(l->file->dom)));
     BKT_PASS(bkt_share_news(&news, err));
     for (size_t i = 0; i < p->n; i++) {
         BKT_CLEANUP(h5_closep)
@@ -455,7 +457,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     struct load_job *l = arg;
     struct load_shared *p = l->parts;
     struct bkt_id root;
-    BKT_PASS(parts_parse_id(news, &root, err));
+    BKT_PASS(shared_copy_parse_id(news, &root, err));
     BKT_PASS(source_open(p->source, l->o->driver, l->set, &l->src, err));
     BKT_PASS(bkt_domain_open_unseen(p->domain, l->set, &root, &p->d, err));
     l->dst = H5Fopen(p->domain, H5F_ACC_RDWR, p->fapl);

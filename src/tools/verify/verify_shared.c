@@ -33,10 +33,10 @@ void bkt_verify_shared_put(struct bkt_verify *v, const char *path, const struct 
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
     int rc = v->shared->rc;
     rc = rc ? rc
-            : parts_say(&unit, v->err, "1tt14", VERIFY_CHUNKS, o->id.text, path, o->dset.space.rank, n);
+            : shared_copy_say(&unit, v->err, "1tt14", VERIFY_CHUNKS, o->id.text, path, o->dset.space.rank, n);
     for (size_t i = 0; i < n; i++)
         for (unsigned d = 0; d < o->dset.space.rank && rc == BKT_OK; d++)
-            rc = parts_say(&unit, v->err, "8", sel[i].rank ? sel[i].start[d] / cdims[d] : (uint64_t)0);
+            rc = shared_copy_say(&unit, v->err, "8", sel[i].rank ? sel[i].start[d] / cdims[d] : (uint64_t)0);
     v->shared->rc = rc ? rc : bkt_share_put(&v->shared->s, &unit, v->err);
 }
 
@@ -44,7 +44,7 @@ void bkt_verify_shared_say(struct bkt_buf *out, const char *const texts[TEXTS])
 {
     size_t had = out->len;
     for (size_t i = 0; i < TEXTS; i++)
-        if (parts_say(out, NULL, "t", texts[i] ? texts[i] : "") < 0) {
+        if (shared_copy_say(out, NULL, "t", texts[i] ? texts[i] : "") < 0) {
             bkt_buf_cut(out, had);
             return;
         }
@@ -55,8 +55,8 @@ static int emit_result(const struct bkt_verify *v, const char *id, const char *p
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf why = {0};
     BKT_PASS(bkt_err_pack(&v->stale, &why));
-    BKT_PASS(parts_say(out, NULL, "8888tt4", v->n_checked, v->n_unchecked, v->n_stale, v->n_problems, id,
-                       path, why.len));
+    BKT_PASS(shared_copy_say(out, NULL, "8888tt4", v->n_checked, v->n_unchecked, v->n_stale, v->n_problems,
+                             id, path, why.len));
     BKT_PASS(bkt_buf_add(out, why.ptr, why.len));
     return bkt_buf_add(out, v->reported->ptr, v->reported->len);
 }
@@ -89,7 +89,7 @@ static int work_on_chunks(struct bkt_tool *t, struct bkt_domain *d, struct bkt_r
                           struct bkt_buf *result, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf reported = {0};
-    const char *id = parts_take_text(unit), *path = parts_take_text(unit);
+    const char *id = shared_copy_take_text(unit), *path = shared_copy_take_text(unit);
     struct bkt_verify v = {
         .t = t, .d = d, .deep = bkt_tool_has(t, "deep") > 0, .reported = &reported, .err = err};
     int rc = check_chunks(&v, id, path, unit, result, err);
@@ -146,7 +146,7 @@ static int take_reports(struct bkt_verify *v, struct bkt_rd *r, struct bkt_err *
     while (bkt_rd_left(r)) {
         const char *t[TEXTS];
         for (size_t i = 0; i < TEXTS; i++)
-            t[i] = parts_take_text(r);
+            t[i] = shared_copy_take_text(r);
         BKT_FAIL_IF_MALFORMED(err, !r->ok, "text");
         BKT_PASS_MEM(err, say_again(v, t));
     }
@@ -160,7 +160,7 @@ static int take_chunks(void *arg, struct bkt_rd *r, struct bkt_err *err)
     v->n_unchecked += bkt_rd_le(r, 8);
     uint64_t n_stale = bkt_rd_le(r, 8);
     (void)bkt_rd_le(r, 8); /* problems are counted as they are printed */
-    const char *id = parts_take_text(r), *path = parts_take_text(r);
+    const char *id = shared_copy_take_text(r), *path = shared_copy_take_text(r);
     BKT_PASS_MEM(err, note_stale(v->shared, id, path, n_stale, r));
     BKT_FAIL_IF_MALFORMED(err, !r->ok, "result");
     return take_reports(v, r, err);
@@ -197,7 +197,7 @@ static int reach(struct bkt_verify *v, const char *name, int (*each)(const struc
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
     struct bkt_share *s = &v->shared->s;
-    BKT_PASS(parts_say(&news, v->err, "t", name));
+    BKT_PASS(shared_copy_say(&news, v->err, "t", name));
     int rc = bkt_share_begin(s, v->err);
     rc = rc ? rc : bkt_share_news(&news, v->err);
     rc = rc ? rc : bkt_reach(v->d, each, v, v->err);
@@ -234,7 +234,7 @@ static int check_name(struct bkt_tool *t, bkt_verify_name_fn *check, struct bkt_
                       struct bkt_buf *result, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *json = NULL;
-    const char *name = parts_take_text(unit);
+    const char *name = shared_copy_take_text(unit);
     size_t n = 0;
     struct bkt_jout j;
     BKT_FAIL_IF_MALFORMED(err, !unit->ok, "text");
@@ -246,7 +246,8 @@ static int check_name(struct bkt_tool *t, bkt_verify_name_fn *check, struct bkt_
     j.kind[1] = '[';
     int exit_code = check(t, name, &j);
     bool ok = !to || fclose(to) == 0;
-    BKT_NEED(err, ok && parts_say(result, NULL, "1", exit_code) >= 0 && bkt_buf_add(result, json, n) >= 0);
+    BKT_NEED(err,
+             ok && shared_copy_say(result, NULL, "1", exit_code) >= 0 && bkt_buf_add(result, json, n) >= 0);
     return BKT_OK;
 }
 
@@ -290,7 +291,7 @@ int bkt_verify_names_begin(struct bkt_tool *t, struct bkt_jout *j, bkt_verify_na
 int bkt_verify_names_put(struct bkt_verify_names *n, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
-    BKT_PASS(parts_say(&unit, err, "1t", VERIFY_NAME, name));
+    BKT_PASS(shared_copy_say(&unit, err, "1t", VERIFY_NAME, name));
     return bkt_share_put(&n->s, &unit, err);
 }
 
@@ -315,7 +316,7 @@ struct other {
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct other *o = arg;
-    const char *name = parts_take_text(news);
+    const char *name = shared_copy_take_text(news);
     struct bkt_settings set = o->t->set;
     char no[] = "no";
     set.snapshot = no; /* as in the first process */

@@ -22,7 +22,7 @@
 #define DENSE      32 /* pages of a MiB that were asked for: then the rest is fetched, too */
 
 #define NONE       UINT32_MAX
-#define NEEDED     REL_COUNT
+#define NEEDED          BKT_H5SCAN_REL_COUNT
 
 struct item {
     struct bkt_h5scan_find f;
@@ -49,11 +49,11 @@ struct bkt_foresight {
     struct item *items;
     size_t n, cap;
     struct bkt_map *by_address;         /* to the item's number + 1; NULL: there are no items */
-    struct queue queues[REL_COUNT + 1]; /* the last queue: items that are needed in any case */
+    struct queue queues[BKT_H5SCAN_REL_COUNT + 1]; /* the last queue: items that are needed in any case */
     uint32_t *stack;                    /* items whose bytes are here, to be looked at */
     size_t n_stack, cap_stack;
     uint32_t looking;      /* the item that is looked at */
-    enum bkt_fore_index index; /* bkt_foresight_index() */
+    enum bkt_fore_index index; /* bkt_foresight_expect_index() */
     uint64_t next, window; /* of the last unforetold read: its end, and the bytes that it fetched */
 };
 
@@ -79,7 +79,7 @@ static void forget(struct bkt_foresight *f)
     f->n = f->n_stack = 0;
     bkt_map_free(f->by_address, NULL);
     f->by_address = NULL;
-    for (size_t r = 0; r <= REL_COUNT; r++)
+    for (size_t r = 0; r <= BKT_H5SCAN_REL_COUNT; r++)
         f->queues[r].n = f->queues[r].at = 0;
 }
 
@@ -111,7 +111,7 @@ static void push(struct bkt_foresight *f, uint32_t i)
 static bool is_of_asked_index(const struct bkt_foresight *f, const struct item *node)
 {
     const struct item *it = &f->items[node->parent];
-    for (unsigned depth = 0; depth < DEPTH && !it->asked && it->f.rel == REL_INDEX_NODE; depth++)
+    for (unsigned depth = 0; depth < DEPTH && !it->asked && it->f.rel == BKT_H5SCAN_REL_INDEX_NODE; depth++)
         it = &f->items[it->parent];
     return it->asked;
 }
@@ -121,19 +121,19 @@ static bool is_needed(const struct bkt_foresight *f, const struct item *it)
 {
     const struct item *parent = &f->items[it->parent];
     bool asked = f->items[it->group].asked;
-    bool is_root = parent->f.kind == SCAN_HEAP || parent->f.kind == SCAN_TREE2;
+    bool is_root = parent->f.kind == BKT_H5SCAN_HEAP || parent->f.kind == BKT_H5SCAN_TREE2;
     switch (it->f.rel) {
-    case REL_PART:
+    case BKT_H5SCAN_REL_PART:
         return parent->asked || parent->fetched;
-    case REL_LINKS:
-    case REL_TYPE:
+    case BKT_H5SCAN_REL_LINKS:
+    case BKT_H5SCAN_REL_TYPE:
         return asked;
-    case REL_LINK_NODE:
+    case BKT_H5SCAN_REL_LINK_NODE:
         return asked && is_root;
-    case REL_ATTR_NODE:
+    case BKT_H5SCAN_REL_ATTR_NODE:
         return parent->asked && is_root;
-    case REL_INDEX_NODE:
-        return f->index == FORE_INDEX_WHOLE ? is_of_asked_index(f, it) : parent->asked && is_root;
+    case BKT_H5SCAN_REL_INDEX_NODE:
+        return f->index == BKT_FORE_INDEX_WHOLE ? is_of_asked_index(f, it) : parent->asked && is_root;
     default:
         return false;
     }
@@ -171,7 +171,7 @@ static void on_found(void *arg, const struct bkt_h5scan_find *found)
     if (!f->items || item_at(f, found->addr) != NONE)
         return;
     const struct item *from = &f->items[f->looking];
-    uint32_t i = item_add(f, found, f->looking, from->f.kind == SCAN_HEADER ? f->looking : from->group);
+    uint32_t i = item_add(f, found, f->looking, from->f.kind == BKT_H5SCAN_HEADER ? f->looking : from->group);
     if (i == NONE)
         return;
     look_later(f, i);
@@ -229,14 +229,15 @@ static void on_arrived(void *arg, uint32_t i)
 /* Whether only a read of two neighbours shows that the program wants the others. */
 static bool takes_two(enum bkt_h5scan_relation rel)
 {
-    return rel == REL_MEMBER || rel == REL_LINK_NODE || rel == REL_INDEX_NODE || rel == REL_ATTR_NODE;
+    return rel == BKT_H5SCAN_REL_MEMBER || rel == BKT_H5SCAN_REL_LINK_NODE ||
+           rel == BKT_H5SCAN_REL_INDEX_NODE || rel == BKT_H5SCAN_REL_ATTR_NODE;
 }
 
 static uint64_t budget(struct bkt_foresight *f, unsigned rel)
 {
     struct queue *q = &f->queues[rel];
     const struct bkt_page_counts *c = bkt_page_cache_counts(f->cache);
-    if (rel == REL_INDEX_NODE && f->index == FORE_INDEX_PATH)
+    if (rel == BKT_H5SCAN_REL_INDEX_NODE && f->index == BKT_FORE_INDEX_PATH)
         return 0;
     if (rel == NEEDED)
         return INDEX_MAX - bkt_min_u64(INDEX_MAX, c->unasked[rel]);
@@ -250,7 +251,7 @@ static uint64_t budget(struct bkt_foresight *f, unsigned rel)
 
 static bool is_index(const struct item *it)
 {
-    return it->f.rel == REL_INDEX || it->f.rel == REL_INDEX_NODE;
+    return it->f.rel == BKT_H5SCAN_REL_INDEX || it->f.rel == BKT_H5SCAN_REL_INDEX_NODE;
 }
 
 /* Pages of an item; in a paged file whole pages of the file. */
@@ -342,13 +343,13 @@ static bool is_asked(const struct bkt_foresight *f, uint32_t i, const struct ite
 static bool is_proof(const struct bkt_foresight *f, uint32_t i)
 {
     const struct item *it = &f->items[i], *group = &f->items[it->group];
-    if (it->f.rel == REL_MEMBER && group->n_asked >= 4)
+    if (it->f.rel == BKT_H5SCAN_REL_MEMBER && group->n_asked >= 4)
         return true;
-    if (it->f.kind == SCAN_HEAP_BLOCK && group->n_blocks >= 2)
+    if (it->f.kind == BKT_H5SCAN_HEAP_BLOCK && group->n_blocks >= 2)
         return true;
     if (takes_two(it->f.rel))
         return is_asked(f, i - 1, it) || is_asked(f, i + 1, it);
-    return group->f.rel == REL_MEMBER && f->items[group->group].n_asked >= 2;
+    return group->f.rel == BKT_H5SCAN_REL_MEMBER && f->items[group->group].n_asked >= 2;
 }
 
 /* Fetch what an item that was asked for needs.  If a whole index is wanted, nodes that
@@ -359,7 +360,7 @@ static void want_below(struct bkt_foresight *f, uint32_t i, unsigned depth)
         const struct item *it = &f->items[child];
         if (!it->fetched && is_needed(f, it))
             enqueue(f, child);
-        if (f->index == FORE_INDEX_WHOLE && it->f.rel == REL_INDEX_NODE && depth < DEPTH)
+        if (f->index == BKT_FORE_INDEX_WHOLE && it->f.rel == BKT_H5SCAN_REL_INDEX_NODE && depth < DEPTH)
             want_below(f, child, depth + 1);
     }
 }
@@ -371,13 +372,13 @@ static void ask(struct bkt_foresight *f, uint32_t i)
     if (it->asked)
         return;
     it->asked = true;
-    group->n_asked += it->f.rel == REL_MEMBER && group->n_asked < 255;
-    group->n_blocks += it->f.kind == SCAN_HEAP_BLOCK && group->n_blocks < 255;
-    if (f->index != FORE_INDEX_PATH || it->f.rel != REL_INDEX_NODE)
+    group->n_asked += it->f.rel == BKT_H5SCAN_REL_MEMBER && group->n_asked < 255;
+    group->n_blocks += it->f.kind == BKT_H5SCAN_HEAP_BLOCK && group->n_blocks < 255;
+    if (f->index != BKT_FORE_INDEX_PATH || it->f.rel != BKT_H5SCAN_REL_INDEX_NODE)
         q->proof += q->proof < PROOF_MAX && is_proof(f, i);
     want_below(f, i, 0);
-    if (f->index == FORE_INDEX_WHOLE &&
-        it->f.rel == REL_INDEX_NODE) /* HDF5 has kept the nodes above from an earlier call */
+    if (f->index == BKT_FORE_INDEX_WHOLE &&
+        it->f.rel == BKT_H5SCAN_REL_INDEX_NODE) /* HDF5 has kept the nodes above from an earlier call */
         want_below(f, it->parent, DEPTH);
 }
 
@@ -402,8 +403,8 @@ static void recognise(struct bkt_foresight *f, enum bkt_fore_type type, uint64_t
     unsigned char first[16];
     uint64_t n = bkt_page_cache_copy(f->cache, off, sizeof first, first);
     struct bkt_h5scan_find found = {
-        bkt_h5scan_kind_of(first, n, type == BKT_FORE_HEADER), REL_PART, off, len, {0, 0}};
-    if (found.kind == SCAN_LEAF || item_at(f, off) != NONE)
+        bkt_h5scan_kind_of(first, n, type == BKT_FORE_HEADER), BKT_H5SCAN_REL_PART, off, len, {0, 0}};
+    if (found.kind == BKT_H5SCAN_LEAF || item_at(f, off) != NONE)
         return;
     if (f->n >= ITEMS_MAX)
         forget(f);
@@ -454,9 +455,9 @@ static void need_index(struct bkt_foresight *f, uint32_t i, unsigned depth)
     for (uint32_t child = f->items[i].first; child < f->items[i].end; child++) {
         const struct item *it = &f->items[child];
         struct queue *q = &f->queues[NEEDED];
-        if (it->f.kind == SCAN_HEADER_REST && depth < DEPTH)
+        if (it->f.kind == BKT_H5SCAN_HEADER_REST && depth < DEPTH)
             need_index(f, child, depth + 1);
-        if (it->f.rel == REL_INDEX && !it->fetched &&
+        if (it->f.rel == BKT_H5SCAN_REL_INDEX && !it->fetched &&
             bkt_list_room(&q->v, q->n, &q->cap, sizeof *q->v) == BKT_OK)
             q->v[q->n++] = child;
     }
@@ -472,7 +473,7 @@ void bkt_foresight_begin_index(struct bkt_foresight *f, uint64_t header)
     pump(f);
 }
 
-void bkt_foresight_index(struct bkt_foresight *f, enum bkt_fore_index index)
+void bkt_foresight_expect_index(struct bkt_foresight *f, enum bkt_fore_index index)
 {
     f->index = index;
 }
@@ -520,7 +521,7 @@ void bkt_foresight_free(struct bkt_foresight *f)
     counts.round_trips += c->round_trips;
     counts.requests += c->requests;
     counts.bytes += c->bytes;
-    for (size_t r = 0; r <= REL_COUNT; r++)
+    for (size_t r = 0; r <= BKT_H5SCAN_REL_COUNT; r++)
         free(f->queues[r].v);
     free(f->items);
     bkt_map_free(f->by_address, NULL);

@@ -32,12 +32,12 @@ void bkt_foresight_begin_index(struct bkt_foresight *f, uint64_t header);
 
 /** How libhdf5 goes through indexes of chunks from now on. */
 enum bkt_fore_index {
-    FORE_INDEX_UNKNOWN, /* its reads show that */
-    FORE_INDEX_WHOLE,   /* it lists them: all nodes below each node that it asks for are fetched */
-    FORE_INDEX_PATH     /* it looks for one chunk: neighbours show nothing, and no others are fetched */
+    BKT_FORE_INDEX_UNKNOWN, /* its reads show that */
+    BKT_FORE_INDEX_WHOLE,   /* it lists them: all nodes below each node that it asks for are fetched */
+    BKT_FORE_INDEX_PATH     /* it looks for one chunk: neighbours show nothing, and no others are fetched */
 };
 /** Set the way in which indexes are read from now on. */
-void bkt_foresight_index(struct bkt_foresight *f, enum bkt_fore_index index);
+void bkt_foresight_expect_index(struct bkt_foresight *f, enum bkt_fore_index index);
 
 /** A range of the file, in bytes. */
 struct bkt_fore_range {

@@ -1,10 +1,10 @@
 /* See format_scan.h.  Here: the superblock and object headers' messages.
  *
- * Contexts: SCAN_HEADER_REST a: flags of the header, REST_V1 for version 1.  SCAN_TREE a: dimensions of a
- * chunk's key, 0 for a group.  SCAN_TREE2 a: 1 attributes, 2 chunks, 0 links.  SCAN_TREE2_NODE a: the
- * header's fields, packed; b: the number of records.  SCAN_HEAP a: 1 attributes.  SCAN_HEAP_ROWS and _BLOCK
- * a, b: struct heap, packed.  SCAN_ARRAY_INDEX a: elements in it; b: struct array, packed;
- * SCAN_ARRAY_SECONDARY a: its level. */
+ * Contexts: BKT_H5SCAN_HEADER_REST a: flags of the header, REST_V1 for version 1.  BKT_H5SCAN_TREE a:
+ * dimensions of a chunk's key, 0 for a group.  BKT_H5SCAN_TREE2 a: 1 attributes, 2 chunks, 0 links.
+ * BKT_H5SCAN_TREE2_NODE a: the header's fields, packed; b: the number of records.  BKT_H5SCAN_HEAP a: 1
+ * attributes.  BKT_H5SCAN_HEAP_ROWS and _BLOCK a, b: struct heap, packed.  BKT_H5SCAN_ARRAY_INDEX a: elements
+ * in it; b: struct array, packed; BKT_H5SCAN_ARRAY_SECONDARY a: its level. */
 #include "vol/vfd/scanner_impl.h"
 
 #define REST_V1 0x100
@@ -25,7 +25,7 @@ void bkt_look_link(struct bkt_look *l, struct bkt_rd *in)
     if (type == 0) {
         uint64_t header = look_address(l, in);
         if (in->ok)
-            look_find_header(l, REL_MEMBER, header);
+            look_find_header(l, BKT_H5SCAN_REL_MEMBER, header);
     } else
         look_skip(in, bkt_rd_le(in, 2)); /* soft, external and user-defined links: a length, and bytes */
 }
@@ -35,15 +35,16 @@ static void find_group(struct bkt_look *l, struct bkt_rd *in)
     uint64_t tree = look_address(l, in), heap = look_address(l, in);
     if (!in->ok)
         return;
-    look_find(l, SCAN_TREE, REL_LINKS, tree, bkt_look_tree_size(l->f, 0), (struct bkt_h5scan_context){0, 0});
-    look_find(l, SCAN_LOCAL_HEAP, REL_LINKS, heap, 8 + 2 * (uint64_t)l->f->length_bytes + l->f->offset_bytes,
+    look_find(l, BKT_H5SCAN_TREE, BKT_H5SCAN_REL_LINKS, tree, bkt_look_tree_size(l->f, 0),
               (struct bkt_h5scan_context){0, 0});
+    look_find(l, BKT_H5SCAN_LOCAL_HEAP, BKT_H5SCAN_REL_LINKS, heap,
+              8 + 2 * (uint64_t)l->f->length_bytes + l->f->offset_bytes, (struct bkt_h5scan_context){0, 0});
 }
 
 /* Message "link info" (2) or "attribute info" (21): a heap, and one or two trees by name and order. */
 static void look_dense(struct bkt_look *l, struct bkt_rd *in, bool attributes)
 {
-    enum bkt_h5scan_relation rel = attributes ? REL_ATTRS : REL_LINKS;
+    enum bkt_h5scan_relation rel = attributes ? BKT_H5SCAN_REL_ATTRS : BKT_H5SCAN_REL_LINKS;
     struct bkt_h5scan_context ctx = {attributes, 0};
     uint64_t heap_size = 22 + 3 * (uint64_t)l->f->offset_bytes + 12 * (uint64_t)l->f->length_bytes + 64;
     uint64_t tree_header = 22 + (uint64_t)l->f->offset_bytes + l->f->length_bytes;
@@ -54,9 +55,9 @@ static void look_dense(struct bkt_look *l, struct bkt_rd *in, bool attributes)
     uint64_t by_order = flags & 2 ? look_address(l, in) : LOOK_UNDEFINED;
     if (!in->ok)
         return;
-    look_find(l, SCAN_HEAP, rel, heap, heap_size, ctx);
-    look_find(l, SCAN_TREE2, rel, by_name, tree_header, ctx);
-    look_find(l, SCAN_TREE2, rel, by_order, tree_header, ctx);
+    look_find(l, BKT_H5SCAN_HEAP, rel, heap, heap_size, ctx);
+    look_find(l, BKT_H5SCAN_TREE2, rel, by_name, tree_header, ctx);
+    look_find(l, BKT_H5SCAN_TREE2, rel, by_order, tree_header, ctx);
 }
 
 /* Layouts of version 4: the index's own parameters lie before its address. */
@@ -75,9 +76,10 @@ static void look_layout_4(struct bkt_look *l, struct bkt_rd *in)
         return;
     uint64_t o = l->f->offset_bytes, len = l->f->length_bytes;
     if (type == 5)
-        look_find(l, SCAN_TREE2, REL_INDEX, addr, 22 + o + len, (struct bkt_h5scan_context){2, 0});
+        look_find(l, BKT_H5SCAN_TREE2, BKT_H5SCAN_REL_INDEX, addr, 22 + o + len,
+                  (struct bkt_h5scan_context){2, 0});
     else
-        look_find(l, SCAN_ARRAY, REL_INDEX, addr, 16 + o + (type == 3 ? len : 6 * len),
+        look_find(l, BKT_H5SCAN_ARRAY, BKT_H5SCAN_REL_INDEX, addr, 16 + o + (type == 3 ? len : 6 * len),
                   (struct bkt_h5scan_context){0, 0});
 }
 
@@ -101,7 +103,7 @@ static void look_layout(struct bkt_look *l, struct bkt_rd *in)
         return;
     uint64_t tree = look_address(l, in);
     if (in->ok)
-        look_find(l, SCAN_TREE, REL_INDEX, tree, bkt_look_tree_size(l->f, dims),
+        look_find(l, BKT_H5SCAN_TREE, BKT_H5SCAN_REL_INDEX, tree, bkt_look_tree_size(l->f, dims),
                   (struct bkt_h5scan_context){dims, 0});
 }
 
@@ -115,7 +117,7 @@ static void look_shared(struct bkt_look *l, struct bkt_rd *in)
         return; /* in a heap of shared messages */
     uint64_t header = look_address(l, in);
     if (in->ok)
-        look_find_header(l, REL_TYPE, header);
+        look_find_header(l, BKT_H5SCAN_REL_TYPE, header);
 }
 
 /* The values of a variable-length attribute name collections of the global heap. */
@@ -127,7 +129,8 @@ static void look_values(struct bkt_look *l, struct bkt_rd *in)
         uint64_t heap = look_address(l, in);
         look_skip(in, 4);
         if (heap != last && heap != l->f->base)
-            look_find(l, SCAN_LEAF, REL_VALUES, heap, 4096, (struct bkt_h5scan_context){0, 0});
+            look_find(l, BKT_H5SCAN_LEAF, BKT_H5SCAN_REL_VALUES, heap, 4096,
+                      (struct bkt_h5scan_context){0, 0});
         last = heap;
     }
 }
@@ -156,7 +159,8 @@ static void look_continuation(struct bkt_look *l, struct bkt_rd *in, uint64_t fl
 {
     uint64_t addr = look_address(l, in), size = look_length(l, in);
     if (in->ok && size <= LOOK_STRUCT_MAX)
-        look_find(l, SCAN_HEADER_REST, REL_PART, addr, size, (struct bkt_h5scan_context){flags, 0});
+        look_find(l, BKT_H5SCAN_HEADER_REST, BKT_H5SCAN_REL_PART, addr, size,
+                  (struct bkt_h5scan_context){flags, 0});
 }
 
 /* Page size of a paged file; the message lies in the superblock's extension. */
@@ -281,8 +285,8 @@ static void look_super_2(struct bkt_look *l, struct bkt_rd *in)
     uint64_t root = look_address(l, in);
     if (!in->ok)
         return;
-    look_find_header(l, REL_PART, extension);
-    look_find_header(l, REL_PART, root);
+    look_find_header(l, BKT_H5SCAN_REL_PART, extension);
+    look_find_header(l, BKT_H5SCAN_REL_PART, root);
 }
 
 static void look_super_0(struct bkt_look *l, struct bkt_rd *in, uint64_t version)
@@ -305,7 +309,7 @@ static void look_super_0(struct bkt_look *l, struct bkt_rd *in, uint64_t version
     look_skip(in, 3 * (uint64_t)l->f->offset_bytes + l->f->offset_bytes);
     uint64_t root = look_address(l, in);
     if (in->ok)
-        look_find_header(l, REL_PART, root);
+        look_find_header(l, BKT_H5SCAN_REL_PART, root);
 }
 
 static void look_super(struct bkt_look *l, const unsigned char *p, uint64_t n)
@@ -324,27 +328,27 @@ static void look_super(struct bkt_look *l, const unsigned char *p, uint64_t n)
 
 /* ---- interface ---- */
 
-static bkt_look_fn *const looks[SCAN_KINDS] = {
-    [SCAN_SUPER] = look_super,
-    [SCAN_HEADER] = look_header,
-    [SCAN_HEADER_REST] = look_header_rest,
-    [SCAN_LOCAL_HEAP] = bkt_look_local_heap,
-    [SCAN_TREE] = bkt_look_tree,
-    [SCAN_TREE2] = bkt_look_tree2,
-    [SCAN_TREE2_NODE] = bkt_look_tree2_node,
-    [SCAN_HEAP] = bkt_look_heap,
-    [SCAN_HEAP_ROWS] = bkt_look_heap_rows,
-    [SCAN_HEAP_BLOCK] = bkt_look_heap_block,
-    [SCAN_ARRAY] = bkt_look_array,
-    [SCAN_ARRAY_INDEX] = bkt_look_array_index,
-    [SCAN_ARRAY_SECONDARY] = bkt_look_array_secondary,
+static bkt_look_fn *const looks[BKT_H5SCAN_KINDS] = {
+    [BKT_H5SCAN_SUPER] = look_super,
+    [BKT_H5SCAN_HEADER] = look_header,
+    [BKT_H5SCAN_HEADER_REST] = look_header_rest,
+    [BKT_H5SCAN_LOCAL_HEAP] = bkt_look_local_heap,
+    [BKT_H5SCAN_TREE] = bkt_look_tree,
+    [BKT_H5SCAN_TREE2] = bkt_look_tree2,
+    [BKT_H5SCAN_TREE2_NODE] = bkt_look_tree2_node,
+    [BKT_H5SCAN_HEAP] = bkt_look_heap,
+    [BKT_H5SCAN_HEAP_ROWS] = bkt_look_heap_rows,
+    [BKT_H5SCAN_HEAP_BLOCK] = bkt_look_heap_block,
+    [BKT_H5SCAN_ARRAY] = bkt_look_array,
+    [BKT_H5SCAN_ARRAY_INDEX] = bkt_look_array_index,
+    [BKT_H5SCAN_ARRAY_SECONDARY] = bkt_look_array_secondary,
 };
 
 uint64_t bkt_h5scan_look(struct bkt_h5scan_file *f, const struct bkt_h5scan_find *what,
                          const unsigned char *p, uint64_t n, bkt_h5scan_found *found, void *arg)
 {
     struct bkt_look l = {f, what, found, arg, 0};
-    if (what->addr >= f->size || !looks[what->kind] || (!f->offset_bytes && what->kind != SCAN_SUPER))
+    if (what->addr >= f->size || !looks[what->kind] || (!f->offset_bytes && what->kind != BKT_H5SCAN_SUPER))
         return 0;
     looks[what->kind](&l, p, n);
     return l.need;
@@ -355,13 +359,13 @@ enum bkt_h5scan_kind bkt_h5scan_kind_of(const unsigned char *p, uint64_t n, bool
     static const struct {
         char sign[5];
         enum bkt_h5scan_kind kind;
-    } known[] = {{"OHDR", SCAN_HEADER},
-                 {"TREE", SCAN_LEAF},
-                 {"SNOD", SCAN_TREE},
-                 {"HEAP", SCAN_LOCAL_HEAP},
-                 {"\211HDF", SCAN_SUPER}};
+    } known[] = {{"OHDR", BKT_H5SCAN_HEADER},
+                 {"TREE", BKT_H5SCAN_LEAF},
+                 {"SNOD", BKT_H5SCAN_TREE},
+                 {"HEAP", BKT_H5SCAN_LOCAL_HEAP},
+                 {"\211HDF", BKT_H5SCAN_SUPER}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (look_has_sign(p, n, known[i].sign))
             return known[i].kind;
-    return is_header && n && p[0] == 1 ? SCAN_HEADER : SCAN_LEAF;
+    return is_header && n && p[0] == 1 ? BKT_H5SCAN_HEADER : BKT_H5SCAN_LEAF;
 }

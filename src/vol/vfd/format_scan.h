@@ -12,36 +12,36 @@
 #include <stdint.h>
 
 enum bkt_h5scan_kind {
-    SCAN_SUPER,       /* II.A: superblock of versions 0 to 3 */
-    SCAN_HEADER,      /* IV.A.1: object header, both versions */
-    SCAN_HEADER_REST, /* its continuation blocks, both versions */
-    SCAN_LOCAL_HEAP,  /* III.D */
-    SCAN_TREE,        /* III.A.1: version 1 B-tree; symbol table node (III.B) */
-    SCAN_TREE2,       /* III.A.2: version 2 B-tree's header */
-    SCAN_TREE2_NODE,  /* its nodes */
-    SCAN_HEAP,        /* III.G: fractal heap's header */
-    SCAN_HEAP_ROWS,   /* its indirect blocks */
-    SCAN_HEAP_BLOCK,  /* its direct blocks */
-    SCAN_ARRAY,       /* VII: header of a fixed or extensible array */
-    SCAN_ARRAY_INDEX, /* index block of an extensible array */
-    SCAN_ARRAY_SECONDARY,
-    SCAN_LEAF, /* no addresses in it that are looked for */
-    SCAN_KINDS
+    BKT_H5SCAN_SUPER,       /* II.A: superblock of versions 0 to 3 */
+    BKT_H5SCAN_HEADER,      /* IV.A.1: object header, both versions */
+    BKT_H5SCAN_HEADER_REST, /* its continuation blocks, both versions */
+    BKT_H5SCAN_LOCAL_HEAP,  /* III.D */
+    BKT_H5SCAN_TREE,        /* III.A.1: version 1 B-tree; symbol table node (III.B) */
+    BKT_H5SCAN_TREE2,       /* III.A.2: version 2 B-tree's header */
+    BKT_H5SCAN_TREE2_NODE,  /* its nodes */
+    BKT_H5SCAN_HEAP,        /* III.G: fractal heap's header */
+    BKT_H5SCAN_HEAP_ROWS,   /* its indirect blocks */
+    BKT_H5SCAN_HEAP_BLOCK,  /* its direct blocks */
+    BKT_H5SCAN_ARRAY,       /* VII: header of a fixed or extensible array */
+    BKT_H5SCAN_ARRAY_INDEX, /* index block of an extensible array */
+    BKT_H5SCAN_ARRAY_SECONDARY,
+    BKT_H5SCAN_LEAF, /* no addresses in it that are looked for */
+    BKT_H5SCAN_KINDS
 };
 
 /** The relation of a structure to the structure that holds its address. */
 enum bkt_h5scan_relation {
-    REL_PART,      /* always read with it */
-    REL_TYPE,      /* committed datatype of a dataset or attribute */
-    REL_LINKS,     /* a group's links */
-    REL_LINK_NODE, /* a node below */
-    REL_MEMBER,    /* a group's member: an object header */
-    REL_ATTRS,     /* attributes outside of the header */
-    REL_ATTR_NODE,
-    REL_INDEX, /* index of a dataset's chunks */
-    REL_INDEX_NODE,
-    REL_VALUES, /* global heap collections that an attribute's value names */
-    REL_COUNT
+    BKT_H5SCAN_REL_PART,      /* always read with it */
+    BKT_H5SCAN_REL_TYPE,      /* committed datatype of a dataset or attribute */
+    BKT_H5SCAN_REL_LINKS,     /* a group's links */
+    BKT_H5SCAN_REL_LINK_NODE, /* a node below */
+    BKT_H5SCAN_REL_MEMBER,    /* a group's member: an object header */
+    BKT_H5SCAN_REL_ATTRS,     /* attributes outside of the header */
+    BKT_H5SCAN_REL_ATTR_NODE,
+    BKT_H5SCAN_REL_INDEX, /* index of a dataset's chunks */
+    BKT_H5SCAN_REL_INDEX_NODE,
+    BKT_H5SCAN_REL_VALUES, /* global heap collections that an attribute's value names */
+    BKT_H5SCAN_REL_COUNT
 };
 
 /** Values that a structure needs from the one above it. */

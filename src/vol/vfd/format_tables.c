@@ -24,7 +24,7 @@ static void look_entry(struct bkt_look *l, struct bkt_rd *in)
     uint64_t header = look_address(l, in);
     look_skip(in, 24);
     if (in->ok)
-        look_find_header(l, REL_MEMBER, header);
+        look_find_header(l, BKT_H5SCAN_REL_MEMBER, header);
 }
 
 static void look_symbols(struct bkt_look *l, const unsigned char *p, uint64_t n)
@@ -59,7 +59,8 @@ void bkt_look_tree(struct bkt_look *l, const unsigned char *p, uint64_t n)
         uint64_t child = look_address(l, &in);
         uint64_t size =
             level ? bkt_look_tree_size(l->f, dims) : 8 + 2 * (uint64_t)l->f->leaf_k * entry_size(l->f);
-        look_find(l, SCAN_TREE, dims ? REL_INDEX_NODE : REL_LINK_NODE, child, size, l->what->ctx);
+        look_find(l, BKT_H5SCAN_TREE, dims ? BKT_H5SCAN_REL_INDEX_NODE : BKT_H5SCAN_REL_LINK_NODE, child,
+                  size, l->what->ctx);
     }
 }
 
@@ -71,7 +72,7 @@ void bkt_look_local_heap(struct bkt_look *l, const unsigned char *p, uint64_t n)
     (void)look_length(l, &in);
     uint64_t data = look_address(l, &in);
     if (look_has_sign(p, n, "HEAP") && in.ok)
-        look_find(l, SCAN_LEAF, REL_PART, data, size, (struct bkt_h5scan_context){0, 0});
+        look_find(l, BKT_H5SCAN_LEAF, BKT_H5SCAN_REL_PART, data, size, (struct bkt_h5scan_context){0, 0});
 }
 
 /* ---- fractal heaps ---- */
@@ -108,7 +109,7 @@ static struct heap heap_unpack(struct bkt_h5scan_context c)
 
 static enum bkt_h5scan_relation heap_relation(const struct heap *h)
 {
-    return h->attributes ? REL_ATTR_NODE : REL_LINK_NODE;
+    return h->attributes ? BKT_H5SCAN_REL_ATTR_NODE : BKT_H5SCAN_REL_LINK_NODE;
 }
 
 static unsigned direct_rows(const struct heap *h)
@@ -157,9 +158,9 @@ void bkt_look_heap(struct bkt_look *l, const unsigned char *p, uint64_t n)
     if (!look_has_sign(p, n, "FRHP") || !in.ok || !heap_is_sane(&h))
         return;
     if (h.rows)
-        look_find(l, SCAN_HEAP_ROWS, heap_relation(&h), root, rows_size(l, &h), heap_pack(&h));
+        look_find(l, BKT_H5SCAN_HEAP_ROWS, heap_relation(&h), root, rows_size(l, &h), heap_pack(&h));
     else
-        look_find(l, SCAN_HEAP_BLOCK, heap_relation(&h), root, h.filtered ? filtered : h.start,
+        look_find(l, BKT_H5SCAN_HEAP_BLOCK, heap_relation(&h), root, h.filtered ? filtered : h.start,
                   heap_pack(&h));
 }
 
@@ -190,8 +191,8 @@ void bkt_look_heap_rows(struct bkt_look *l, const unsigned char *p, uint64_t n)
                 below.rows = rows_below(&h, row);
                 size = rows_size(l, &below);
             }
-            look_find(l, direct ? SCAN_HEAP_BLOCK : SCAN_HEAP_ROWS, heap_relation(&h), child, size,
-                      heap_pack(&below));
+            look_find(l, direct ? BKT_H5SCAN_HEAP_BLOCK : BKT_H5SCAN_HEAP_ROWS, heap_relation(&h), child,
+                      size, heap_pack(&below));
         }
 }
 
@@ -224,7 +225,9 @@ static uint64_t tree2_pack(const struct tree2 *t)
 
 static enum bkt_h5scan_relation tree2_relation(unsigned what)
 {
-    return what == 2 ? REL_INDEX_NODE : what == 1 ? REL_ATTR_NODE : REL_LINK_NODE;
+    return what == 2   ? BKT_H5SCAN_REL_INDEX_NODE
+           : what == 1 ? BKT_H5SCAN_REL_ATTR_NODE
+                       : BKT_H5SCAN_REL_LINK_NODE;
 }
 
 void bkt_look_tree2(struct bkt_look *l, const unsigned char *p, uint64_t n)
@@ -238,7 +241,7 @@ void bkt_look_tree2(struct bkt_look *l, const unsigned char *p, uint64_t n)
     look_skip(&in, 2);
     uint64_t root = look_address(l, &in), count = bkt_rd_le(&in, 2);
     if (look_has_sign(p, n, "BTHD") && in.ok && t.depth <= MAX_DEPTH && node <= LOOK_STRUCT_MAX)
-        look_find(l, SCAN_TREE2_NODE, tree2_relation(t.what), root, node,
+        look_find(l, BKT_H5SCAN_TREE2_NODE, tree2_relation(t.what), root, node,
                   (struct bkt_h5scan_context){tree2_pack(&t), count});
 }
 
@@ -281,7 +284,7 @@ void bkt_look_tree2_node(struct bkt_look *l, const unsigned char *p, uint64_t n)
         uint64_t child = look_address(l, &in), records = bkt_rd_le(&in, n_count);
         look_skip(&in, t.depth > 1 ? n_all : 0);
         if (in.ok)
-            look_find(l, SCAN_TREE2_NODE, tree2_relation(t.what), child, node,
+            look_find(l, BKT_H5SCAN_TREE2_NODE, tree2_relation(t.what), child, node,
                       (struct bkt_h5scan_context){tree2_pack(&below), records});
     }
 }
@@ -353,7 +356,7 @@ static void find_data_blocks(struct bkt_look *l, struct bkt_rd *in, const struct
     for (uint64_t i = blocks_of(u); i && in->ok; i--) {
         uint64_t block = look_address(l, in);
         if (in->ok && elements_of(a, u) <= LOOK_STRUCT_MAX)
-            look_find(l, SCAN_LEAF, REL_INDEX_NODE, block, data_block_size(l, a, u),
+            look_find(l, BKT_H5SCAN_LEAF, BKT_H5SCAN_REL_INDEX_NODE, block, data_block_size(l, a, u),
                       (struct bkt_h5scan_context){0, 0});
     }
 }
@@ -386,7 +389,7 @@ static void look_fixed(struct bkt_look *l, struct bkt_rd *in, uint64_t element, 
     uint64_t page = UINT64_C(1) << page_bits, pages = count > page ? (count + page - 1) / page : 0;
     size += 14 + (uint64_t)l->f->offset_bytes + (pages ? (pages + 7) / 8 + 4 * pages : 0);
     /* a block without pages is read whole, right after its header */
-    look_find(l, SCAN_LEAF, pages ? REL_INDEX_NODE : REL_PART, block, size,
+    look_find(l, BKT_H5SCAN_LEAF, pages ? BKT_H5SCAN_REL_INDEX_NODE : BKT_H5SCAN_REL_PART, block, size,
               (struct bkt_h5scan_context){0, 0});
 }
 
@@ -408,8 +411,8 @@ void bkt_look_array(struct bkt_look *l, const unsigned char *p, uint64_t n)
     look_skip(&in, 6 * (uint64_t)l->f->length_bytes);
     uint64_t index = look_address(l, &in);
     if (look_has_sign(p, n, "EAHD") && in.ok && array_is_sane(&a))
-        look_find(l, SCAN_ARRAY_INDEX, REL_INDEX_NODE, index, array_index_size(l, &a, in_index),
-                  (struct bkt_h5scan_context){in_index, array_pack(&a)});
+        look_find(l, BKT_H5SCAN_ARRAY_INDEX, BKT_H5SCAN_REL_INDEX_NODE, index,
+                  array_index_size(l, &a, in_index), (struct bkt_h5scan_context){in_index, array_pack(&a)});
 }
 
 void bkt_look_array_index(struct bkt_look *l, const unsigned char *p, uint64_t n)
@@ -422,8 +425,8 @@ void bkt_look_array_index(struct bkt_look *l, const unsigned char *p, uint64_t n
     for (unsigned u = 0; u < first_levels(&a) && u < all_levels(&a); u++)
         find_data_blocks(l, &in, &a, u);
     for (unsigned u = first_levels(&a); u < all_levels(&a) && u < 48 && in.ok; u++)
-        look_find(l, SCAN_ARRAY_SECONDARY, REL_INDEX_NODE, look_address(l, &in), secondary_size(l, &a, u),
-                  (struct bkt_h5scan_context){u, l->what->ctx.b});
+        look_find(l, BKT_H5SCAN_ARRAY_SECONDARY, BKT_H5SCAN_REL_INDEX_NODE, look_address(l, &in),
+                  secondary_size(l, &a, u), (struct bkt_h5scan_context){u, l->what->ctx.b});
 }
 
 void bkt_look_array_secondary(struct bkt_look *l, const unsigned char *p, uint64_t n)

@@ -76,7 +76,7 @@ static inline void look_find(struct bkt_look *l, enum bkt_h5scan_kind kind, enum
 
 static inline void look_find_header(struct bkt_look *l, enum bkt_h5scan_relation rel, uint64_t addr)
 {
-    look_find(l, SCAN_HEADER, rel, addr, LOOK_HEADER_SIZE, (struct bkt_h5scan_context){0, 0});
+    look_find(l, BKT_H5SCAN_HEADER, rel, addr, LOOK_HEADER_SIZE, (struct bkt_h5scan_context){0, 0});
 }
 
 /* Whether @p size bytes from the structure's start are at hand, of @p n; else they are asked for. */

@@ -62,9 +62,9 @@ static int emit_rows(const struct gather_dset *d, struct bkt_buf *out)
     size_t bytes = d->fields.row;
     for (unsigned i = 0; i < d->rows.rank; i++)
         bytes *= (size_t)d->rows.count[i]; /* gather_rows_make() has checked it */
-    BKT_PASS(parts_say(out, NULL, "181", GATHER_ROWS, d->rows.n_chunks, d->rows.rank));
+    BKT_PASS(shared_copy_say(out, NULL, "181", GATHER_ROWS, d->rows.n_chunks, d->rows.rank));
     for (unsigned i = 0; i < d->rows.rank; i++)
-        BKT_PASS(parts_say(out, NULL, "8", d->rows.count[i]));
+        BKT_PASS(shared_copy_say(out, NULL, "8", d->rows.count[i]));
     return bkt_buf_add(out, d->rows.v, bytes);
 }
 
@@ -79,7 +79,7 @@ static int emit_values(const struct gather_plan *a, const struct gather_dset *d,
     if (n < 0 || !bkt_convert_is_plain(type) || !bkt_mul_u64((uint64_t)n, H5Tget_size(type), &bytes) ||
         bytes > BKT_TOOL_BLOCK)
         return 0;
-    BKT_PASS(parts_say(out, err, "18", GATHER_VALUES, bytes));
+    BKT_PASS(shared_copy_say(out, err, "18", GATHER_VALUES, bytes));
     size_t at = out->len;
     BKT_PASS_MEM(err, bkt_buf_resize(out, at + (size_t)bytes));
     if (n && H5Dread(src, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->ptr + at) < 0) {
@@ -93,13 +93,13 @@ static int emit_source(struct gather_plan *a, struct bkt_buf *out, struct bkt_er
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
         const struct gather_dset *d = &a->dsets[i];
-        BKT_PASS(parts_say(out, err, "8", d->n));
+        BKT_PASS(shared_copy_say(out, err, "8", d->n));
         if (d->grows && d->table >= 0 && emit_rows(d, out) < 0)
             BKT_NOMEM(err);
         int done = !d->grows || d->table >= 0 ? d->grows : emit_values(a, d, out, err);
         BKT_PASS(done);
         if (!done)
-            BKT_PASS(parts_say(out, err, "1", d->grows ? GATHER_COPY : GATHER_NOTHING));
+            BKT_PASS(shared_copy_say(out, err, "1", d->grows ? GATHER_COPY : GATHER_NOTHING));
     }
     return BKT_OK;
 }
@@ -111,14 +111,14 @@ static int look_at(struct gather_plan *a, const char *source, uint64_t i, struct
     struct bkt_err why = {.n = 0};
     int rc = open_next(a->l, source, &why);
     rc = rc ? rc : gather_check(a, &why);
-    rc = rc ? rc : parts_say(out, &why, "41", i, true);
+    rc = rc ? rc : shared_copy_say(out, &why, "41", i, true);
     rc = rc ? rc : emit_source(a, out, &why);
     if (rc == BKT_OK)
         return rc;
     if (rc == BKT_ENOMEM || rc == BKT_ECANCEL)
         return bkt_err_copy(err, rc, &why);
     bkt_buf_clear(out);
-    BKT_PASS(parts_say(out, err, "41", i, false));
+    BKT_PASS(shared_copy_say(out, err, "41", i, false));
     return bkt_err_pack(&why, out) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
 }
 
@@ -241,7 +241,8 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
 static int put_sources(struct gather *g, struct bkt_share *s, int first, bool is_new, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
-    BKT_PASS(parts_say(&news, err, "14i", is_new, (uint64_t)first, bkt_domain_root(g->a->l->file->dom)));
+    BKT_PASS(
+        shared_copy_say(&news, err, "14i", is_new, (uint64_t)first, bkt_domain_root(g->a->l->file->dom)));
     BKT_PASS(bkt_share_news(&news, err));
     for (int i = first + 1; i < g->n; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
@@ -249,7 +250,7 @@ static int put_sources(struct gather *g, struct bkt_share *s, int first, bool is
         /* a slow source holds up the others' results, which take_result memory */
         while (i - g->next > 8 * (int)bkt_processes_size())
             BKT_PASS(bkt_share_turn(s, err));
-        BKT_PASS(parts_say(&unit, err, "4", (uint64_t)i));
+        BKT_PASS(shared_copy_say(&unit, err, "4", (uint64_t)i));
         BKT_PASS(bkt_share_put(s, &unit, err));
     }
     return BKT_OK;
@@ -300,7 +301,7 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     struct bkt_id root;
     bool is_new = bkt_rd_le(news, 1);
     uint64_t first = bkt_rd_le(news, 4);
-    BKT_PASS(parts_parse_id(news, &root, err));
+    BKT_PASS(shared_copy_parse_id(news, &root, err));
     BKT_FAIL_IF_MALFORMED(err, first >= (uint64_t)g->n, "news");
     l->reported_allow = true; /* by the first process */
     BKT_PASS(source_open(g->sources[first], l->o->driver, l->set, &l->src, err));

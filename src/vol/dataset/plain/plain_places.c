@@ -25,9 +25,9 @@ static int list_all(struct bkt_plain_dataset *s, struct bkt_err *err)
      * the others. */
     size_t n, most = (size_t)(s->size / bkt_max_u64(bkt_min_u64(s->v.io->chunk_bytes, 8), 1) + 1);
     struct bkt_file_chunk *v;
-    bkt_foresight_index(s->fore, FORE_INDEX_WHOLE);
+    bkt_foresight_expect_index(s->fore, BKT_FORE_INDEX_WHOLE);
     int rc = bkt_file_chunks_found(s->dset, most, &v, &n, err);
-    bkt_foresight_index(s->fore, FORE_INDEX_UNKNOWN);
+    bkt_foresight_expect_index(s->fore, BKT_FORE_INDEX_UNKNOWN);
     BKT_PASS(rc);
     bkt_plain_counts.listed++;
     BKT_PASS(bkt_dsetio_set_found(s->v.io, v, n, err));
@@ -107,10 +107,10 @@ static int look_up_all(struct bkt_plain_dataset *s, const struct bkt_touched *t,
     BKT_CLEANUP(bkt_freep) struct bkt_file_chunk *v = calloc(t->n_coords + 1, sizeof *v);
     BKT_NEED(err, v);
     int rc = BKT_OK;
-    bkt_foresight_index(s->fore, t->n_coords > 1 ? FORE_INDEX_UNKNOWN : FORE_INDEX_PATH);
+    bkt_foresight_expect_index(s->fore, t->n_coords > 1 ? BKT_FORE_INDEX_UNKNOWN : BKT_FORE_INDEX_PATH);
     for (size_t i = 0; rc == BKT_OK && i < t->n_coords; i++)
         rc = look_up(s, t->coords + i * rank, &v[i], err);
-    bkt_foresight_index(s->fore, FORE_INDEX_UNKNOWN);
+    bkt_foresight_expect_index(s->fore, BKT_FORE_INDEX_UNKNOWN);
     BKT_PASS(rc);
     s->n_asked += t->n_coords;
     return bkt_dsetio_add_found(s->v.io, v, t->n_coords, err);
