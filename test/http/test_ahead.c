@@ -259,7 +259,7 @@ static unsigned chunks_besides(struct server *s, unsigned n, unsigned some)
     return atomic_load(&n_chunks) - n;
 }
 
-static void what_comes_along_is_bounded(struct server *s)
+static void neighbours_are_bounded(struct server *s)
 {
     large = 4, large_each = 65536;
     unsigned came = chunks_besides(s, 3, each);
@@ -337,7 +337,7 @@ int main(void)
     walk(s, "read_ahead=0", 30);
     larger_members_come_as_far_as_there_is_room(s, "read_ahead=1M", 8);
     larger_members_come_as_far_as_there_is_room(s, "chunk_cache=16M", 32);
-    what_comes_along_is_bounded(s);
+    neighbours_are_bounded(s);
     nobody_holds_what_is_closed(s);
     no_job_runs_while_it_forks(s);
     bkt_ahead_shutdown();

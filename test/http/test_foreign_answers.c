@@ -458,7 +458,7 @@ static void answer_absent(const struct seen *r, struct answer *a, void *arg)
     fake_s3_handle(r, a, &x->f);
 }
 
-static void what_is_put_again_keeps_its_condition(void)
+static void a_repeated_put_keeps_its_condition(void)
 {
     struct absent     x   = {.f = {.odd = {.method = "HEAD", .status = 404, .headers = "Server: x\r\n"},
                                    .fault = {.nth = 1, .status = 500}}};
@@ -543,7 +543,7 @@ int main(void)
     for (size_t i = 0; i < BKT_COUNT(cases); i++)
         run_case(i);
     servers_without_etags_are_read();
-    what_is_put_again_keeps_its_condition();
+    a_repeated_put_keeps_its_condition();
     for (size_t i = 0; i < BKT_COUNT(uploads); i++)
         run_upload(i);
     many_are_deleted_in_the_end();

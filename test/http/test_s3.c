@@ -225,7 +225,7 @@ static int ignore_upload(const struct bkt_upload *u, void *arg)
     return BKT_OK;
 }
 
-static void what_is_denied_names_the_permission(void)
+static void a_refusal_names_the_permission(void)
 {
     struct fake       f    = {.status = 403, .text = "AccessDenied"};
     struct server    *s    = server_start(fixed, &f);
@@ -264,7 +264,7 @@ static void odd_ways_to_say_it(const struct seen *r, struct answer *a, void *arg
         answer_object(r, a, data, 16, "\"e\"");
 }
 
-static void what_is_gone_is_deleted(void)
+static void a_missing_object_counts_as_deleted(void)
 {
     struct fake       f   = {.status = 0};
     struct server    *s   = server_start(odd_ways_to_say_it, &f);
@@ -455,8 +455,8 @@ int main(void)
     requests_are_signed();
     conditions_reach_the_server();
     errors_say_what_to_do();
-    what_is_denied_names_the_permission();
-    what_is_gone_is_deleted();
+    a_refusal_names_the_permission();
+    a_missing_object_counts_as_deleted();
     a_server_that_waited_too_long_is_asked_again();
     region_is_found();
     clock_is_set_by_the_server();

@@ -94,7 +94,7 @@ static int put_slowly(size_t len, size_t piece, unsigned ms, const char *setting
 
 /* Sent bytes lie in the system's memory at once and then leave it for seconds: that is not a stall, and no
  * deadline ends it. */
-static void what_moves_is_left_alone(void)
+static void a_moving_upload_is_left_alone(void)
 {
     struct bkt_stats d;
     struct bkt_err   err = {0};
@@ -104,7 +104,7 @@ static void what_moves_is_left_alone(void)
     CHECK(seconds() - t0 > 2, "it took %.2f s only, which shows nothing", seconds() - t0);
 }
 
-static void what_stops_is_not(void)
+static void a_stuck_upload_is_ended(void)
 {
     struct bkt_stats d;
     struct bkt_err   err = {0};
@@ -125,8 +125,8 @@ static void a_trickle_ends_at_its_deadline(void)
 
 int main(void)
 {
-    what_moves_is_left_alone();
-    what_stops_is_not();
+    a_moving_upload_is_left_alone();
+    a_stuck_upload_is_ended();
     a_trickle_ends_at_its_deadline();
     many_small_ones_get_more_connections();
     chunks_have_more_from_the_start();

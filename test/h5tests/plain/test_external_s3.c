@@ -68,7 +68,7 @@ static void expect_list(hid_t d, const char *const raw[3], int n)
 }
 
 /* A file that ends before the last byte read, and then doesn't: an object that deflate makes short or long. */
-static void what_grows(hid_t f)
+static void growing_files(hid_t f)
 {
     enum { LONG = 1000000, HALF = LONG / 2 }; /* farther apart than the neighbourhood of a small read */
     static unsigned char v[LONG], got[HALF];
@@ -133,7 +133,7 @@ static void of_pieces(const struct out *o)
         v[i] = i;
     CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && H5Fflush(f, H5F_SCOPE_LOCAL) >= 0, "%s", error_text());
     expect_pieces(p);
-    what_grows(f);
+    growing_files(f);
     refused(f, "refused0", "missing.raw", beside, "missing.raw");
     refused(f, "refused1", "s3://another-bucket/x.raw", NULL, "H5BUCKET_ALLOW");
     refused(f, "refused2", "file:///etc/passwd", NULL, "only a domain on this machine may refer");

@@ -39,7 +39,7 @@ static herr_t give(const void **src, size_t *size, void *arg)
 
 /* For each element of the memory: 0 is not selected, 1 gets a defined value, 2 gets a value that HDF5 leaves
  * undefined. */
-static unsigned char *what_comes(const struct dset *d, const struct selection *s)
+static unsigned char *expected_bytes(const struct dset *d, const struct selection *s)
 {
     unsigned char *got = calloc(1, s->mem_n + 1), *of = malloc(s->n + 1);
     memset(of, 1, s->n + 1);
@@ -90,7 +90,7 @@ static bool both_read(struct run *run, const char *call, const long long rc[SIDE
     for (size_t k = 0; k < n && defined; k++) {
         if (!x[k].s.ok)
             break;
-        unsigned char *got = what_comes(x[k].d, &x[k].s);
+        unsigned char *got = expected_bytes(x[k].d, &x[k].s);
         defined            = !memchr(got, 2, x[k].s.mem_n);
         free(got);
     }
@@ -103,7 +103,7 @@ static bool both_read(struct run *run, const char *call, const long long rc[SIDE
 static void compare_values(struct run *run, const struct read *x)
 {
     size_t         size = H5Tget_size(x->type);
-    unsigned char *got  = what_comes(x->d, &x->s);
+    unsigned char *got = expected_bytes(x->d, &x->s);
     for (size_t i = 0; i < x->s.mem_n && !run->differs; i++) {
         const unsigned char *a = x->buf[0] + i * size, *b = x->buf[1] + i * size;
         if (got[i] == 0 && memcmp(a, b, size) != 0)

@@ -42,7 +42,7 @@ static void layouts(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
-static void what_makes_no_sense(hid_t f, struct out *o)
+static void senseless_calls(hid_t f, struct out *o)
 {
     const hsize_t dims[] = {20}, max[] = {H5S_UNLIMITED}, big[] = {30}, c2[] = {4, 4};
     hid_t s = simple(1, dims, NULL), u = simple(1, dims, max), p = chunked(1, big), q = chunked(2, c2);
@@ -501,7 +501,7 @@ static void where_nothing_is_selected(hid_t f, struct out *o)
 
 static const struct write_case cases[] = {
     {"every layout is kept", layouts, NULL},
-    {"what makes no sense is refused", what_makes_no_sense, NULL},
+    {"what makes no sense is refused", senseless_calls, NULL},
     {"every kind of selection is written", selections, NULL},
     {"scalar, null and empty datasets", no_dimensions, NULL},
     {"filters", filters, NULL},

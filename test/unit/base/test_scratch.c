@@ -47,7 +47,7 @@ static void blocks_do_not_overlap(void **state)
     }
 }
 
-static void what_is_taken_outlives_a_shutdown(void **state)
+static void taken_memory_outlives_a_shutdown(void **state)
 {
     struct held h[12];
     (void)state;
@@ -105,7 +105,7 @@ static void threads_share_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_do_not_overlap), cmocka_unit_test(what_is_taken_outlives_a_shutdown),
+        cmocka_unit_test(blocks_do_not_overlap), cmocka_unit_test(taken_memory_outlives_a_shutdown),
         cmocka_unit_test(memory_is_used_again), cmocka_unit_test(threads_share_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

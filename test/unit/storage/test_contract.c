@@ -346,7 +346,7 @@ static void count_end(struct bkt_req *r)
     r->rc = BKT_OK;
 }
 
-static void what_is_refused_ends_once(const char *uri)
+static void a_refused_request_ends_once(const char *uri)
 {
     int               ends = 0;
     struct bkt_store *st   = open_store(uri, "");
@@ -372,7 +372,7 @@ static void all(const char *uri, bool is_file)
     batches(st);
     if (is_file)
         large_objects_are_not_read_whole(uri);
-    what_is_refused_ends_once(uri);
+    a_refused_request_ends_once(uri);
     pool_threads_may_wait(st);
     updates_are_atomic(st);
     int n = 0, m = 0;

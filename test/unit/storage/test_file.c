@@ -163,7 +163,7 @@ int __wrap_fstatat(int at, const char *name, struct stat *sb, int flags)
     return rc;
 }
 
-static void what_killed_writers_left_goes(void)
+static void files_of_killed_writers_are_removed(void)
 {
     static const struct {
         const char *what;
@@ -515,7 +515,7 @@ int main(void)
     no_two_versions_share_an_etag(st);
     processes_lose_no_update(st);
     killed_writers_do_not_matter(st);
-    what_killed_writers_left_goes();
+    files_of_killed_writers_are_removed();
     empty_directories_go(st);
     turns_come(st);
     bytes_are_compared_with_their_sum(st);

@@ -180,7 +180,7 @@ static void the_way_to_it_too(struct bkt_store *st)
     }
 }
 
-static void what_is_deleted_stays_away(struct bkt_store *st)
+static void deleted_objects_stay_away(struct bkt_store *st)
 {
     struct bkt_err err = {0};
     CHECK(put(st, "del/k", "x", NULL, NULL) == BKT_OK && put(st, "del/l", "x", NULL, NULL) == BKT_OK, "put");
@@ -278,7 +278,7 @@ static void failures_are_reported(struct bkt_store *st)
 
 /* Nor is anything replaced that wasn't there when we looked, also where the file system has no such rename
  * (NFS). */
-static void what_came_meanwhile_stays(struct bkt_store *st)
+static void objects_of_other_writers_stay(struct bkt_store *st)
 {
     for (int old = 0; old < 2; old++) {
         const char *key = old ? "m/old" : "m/new";
@@ -325,11 +325,11 @@ int main(void)
     struct bkt_store *st = open_store(uri, "");
     data_first_then_the_name(st);
     the_way_to_it_too(st);
-    what_is_deleted_stays_away(st);
+    deleted_objects_stay_away(st);
     fork_amid(st, "dir", false);
     fork_amid(st, "name", true);
     failures_are_reported(st);
-    what_came_meanwhile_stays(st);
+    objects_of_other_writers_stay(st);
     bkt_store_close(st);
     without_the_setting();
     bkt_store_shutdown();

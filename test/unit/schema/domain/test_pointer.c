@@ -44,7 +44,7 @@ static void write_file(const void *p, size_t n)
     assert_int_equal(fclose(f), 0);
 }
 
-static void what_is_written_is_read(void **state)
+static void a_written_pointer_is_read(void **state)
 {
     (void)state;
     static const char *const names[] = {"s3://bucket/a b/ü.h5", "hsds+s3://b/x.h5", "hdf5://home/x.h5", "/home/x.h5", "file:///d/x.h5"};
@@ -245,7 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_user_block_lies_before_it),
                                        cmocka_unit_test(a_user_block_is_changed_at_once),
                                        cmocka_unit_test(elsewhere_it_is_not_a_pointer),
-                                       cmocka_unit_test(what_is_written_is_read),
+                                       cmocka_unit_test(a_written_pointer_is_read),
                                        cmocka_unit_test(a_name_is_parsed_through_it),
                                        cmocka_unit_test(a_relative_path_counts_from_its_folder),
                                        cmocka_unit_test(other_files_and_bad_ones)};

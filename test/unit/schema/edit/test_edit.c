@@ -158,7 +158,7 @@ static void each_object_is_written_once(void)
 
 /* ---- removing ---- */
 
-static void what_goes_before_the_flush_is_never_written(void)
+static void objects_deleted_before_the_flush_are_never_written(void)
 {
     struct bkt_domain *d    = create("mem:edit4/r.h5", false);
     struct bkt_id      root = *bkt_domain_root(d), g = add_group(d), loose = add_group(d), ds = add_dset(d, 3);
@@ -261,7 +261,7 @@ int main(void)
     a_domain_is_made_and_read_again();
     names_and_order();
     each_object_is_written_once();
-    what_goes_before_the_flush_is_never_written();
+    objects_deleted_before_the_flush_are_never_written();
     a_tree_goes_with_its_last_link();
     deep_and_wide();
     domains_end();

@@ -2,7 +2,7 @@
 #include "unit/schema/edit/flush_testing.h"
 #include "storage/stats.h"
 
-static void what_fails_is_kept(void)
+static void a_failed_change_is_kept(void)
 {
     struct bkt_id      a, b, ds;
     struct bkt_domain *d = sample(&a, &b, &ds), *f;
@@ -23,7 +23,7 @@ static void what_fails_is_kept(void)
 }
 
 /* A reader that looks during a move finds the object twice rather than nowhere. */
-static void what_is_moved_stays_in_reach(void)
+static void a_moved_object_stays_in_reach(void)
 {
     struct bkt_id      a, b, ds;
     struct bkt_domain *d = sample(&a, &b, &ds), *f;
@@ -445,7 +445,7 @@ static uint64_t lists(void)
     return s.list;
 }
 
-static void what_hsds_made_goes(void)
+static void derived_objects_of_hsds_are_removed(void)
 {
     struct bkt_id      a, b, ds;
     uint64_t           before = lists();
@@ -489,8 +489,8 @@ static void what_hsds_made_goes(void)
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
-    what_fails_is_kept();
-    what_is_moved_stays_in_reach();
+    a_failed_change_is_kept();
+    a_moved_object_stays_in_reach();
     one_is_damaged();
     out_of_reach_after_one_is_damaged();
     lost_answers();
@@ -507,7 +507,7 @@ int main(void)
     a_new_domain_dies();
     new_objects_go_first();
     new_objects_of_a_new_domain();
-    what_hsds_made_goes();
+    derived_objects_of_hsds_are_removed();
     domains_end();
     return failures ? 1 : 0;
 }

@@ -356,7 +356,7 @@ static void replaced_and_removed(void)
     close_all(d, e, f);
 }
 
-static void what_nobody_knows_stays(void)
+static void unknown_objects_stay(void)
 {
     struct bkt_id      a, b, ds;
     struct bkt_domain *d   = sample(&a, &b, &ds), *f;
@@ -485,7 +485,7 @@ int main(void)
     moved_into_what_another_deleted();
     nothing_is_there_for_a_while();
     replaced_and_removed();
-    what_nobody_knows_stays();
+    unknown_objects_stay();
     a_value_is_replaced_alone();
     a_value_for_another_type();
     domains_end();

@@ -236,7 +236,7 @@ static void an_equal_entry_is_removed(void)
 }
 
 /* One entry clashes and stays; others of the same object, which were replaced as well, are forgotten. */
-static void what_is_stored_is_forgotten_beside_a_clash(void)
+static void stored_changes_are_forgotten_beside_a_clash(void)
 {
     struct bkt_id a, b, ds;
     struct bkt_domain *e, *d = with_entries(&a, &b, &ds, &e), *f;
@@ -360,7 +360,7 @@ int main(void)
     a_spared_link_keeps_its_object();
     a_refresh_ends_a_removal();
     an_equal_entry_is_removed();
-    what_is_stored_is_forgotten_beside_a_clash();
+    stored_changes_are_forgotten_beside_a_clash();
     a_lost_answer_is_removed();
     no_link_leads_to_a_deleted_object(false);
     no_link_leads_to_a_deleted_object(true);

@@ -157,7 +157,7 @@ static void writers_meet(void)
 }
 
 /* Numbers that make no sense are ignored; a link without a number follows the one before. */
-static void what_is_said(void)
+static void numbers_are_put(void)
 {
     int                rc;
     struct bkt_err     err = {.n = 0};
@@ -182,7 +182,7 @@ int main(void)
     OK(bkt_settings_init(&set, "", err));
     numbers_are_hdf5s();
     writers_meet();
-    what_is_said();
+    numbers_are_put();
     domains_end();
     return failures ? 1 : 0;
 }

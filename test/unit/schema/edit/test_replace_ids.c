@@ -37,7 +37,7 @@ static void becomes(const char *before, const char *after)
     bkt_buf_fini(&out);
 }
 
-static void what_names_objects_is_changed(void **state)
+static void mentions_of_objects_are_changed(void **state)
 {
     (void)state;
     becomes("{\"id\": \"" ROOT "\", \"root\": \"" ROOT "\"}",
@@ -54,7 +54,7 @@ static void what_names_objects_is_changed(void **state)
             "{\"attributes\": {\"r\": {" LIST_OF_TEXTS ", \"value\": [[\"{\\\"id\\\":\\\"d-" NEW CHILD "\\\"}\"]]}}}");
 }
 
-static void what_does_not_is_kept(void **state)
+static void other_text_is_kept(void **state)
 {
     static const char *const kept[] = {
         "{\"attributes\": {\"s\": {\"type\": {\"class\": \"H5T_STRING\"}, \"value\": \"d-" OLD CHILD "\"}}}",
@@ -136,9 +136,12 @@ static void a_folder_inherits_its_parents_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_names_objects_is_changed), cmocka_unit_test(what_does_not_is_kept),
-        cmocka_unit_test(bytes_are_changed_in_place),    cmocka_unit_test(version_1_becomes_version_2),
-        cmocka_unit_test(lists_change_and_the_rest_stays), cmocka_unit_test(a_folder_inherits_its_parents_list),
+        cmocka_unit_test(mentions_of_objects_are_changed),
+        cmocka_unit_test(other_text_is_kept),
+        cmocka_unit_test(bytes_are_changed_in_place),
+        cmocka_unit_test(version_1_becomes_version_2),
+        cmocka_unit_test(lists_change_and_the_rest_stays),
+        cmocka_unit_test(a_folder_inherits_its_parents_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,7 +144,7 @@ static void one_at_a_time(void)
     }
 }
 
-static void what_it_takes(void)
+static void documents_are_taken(void)
 {
     static const struct {
         const char *doc;
@@ -236,7 +236,7 @@ static void many_links(void)
 
 int main(void)
 {
-    what_it_takes();
+    documents_are_taken();
     one_at_a_time();
     faults_are_named();
     depths();
