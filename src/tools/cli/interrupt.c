@@ -16,10 +16,12 @@ static void stop(int sig)
 
 void interrupt_catch(void)
 {
-    struct sigaction a = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction a = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND | SA_RESTART}, before;
     (void)sigemptyset(&a.sa_mask);
     (void)sigaction(SIGINT, &a, NULL);
     (void)sigaction(SIGTERM, &a, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup */
+        (void)sigaction(SIGHUP, &a, NULL);
 }
 
 void interrupt_also(int (*fn)(struct bkt_err *err))
@@ -31,11 +33,15 @@ void interrupt_ignore(void)
 {
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
 }
 
 int interrupt_check(struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, caught, BKT_ECANCEL, "stopped by %s", caught == SIGTERM ? "SIGTERM" : "Ctrl-C");
+    BKT_FAIL_IF(err, caught, BKT_ECANCEL, "stopped by %s",
+                caught == SIGTERM  ? "SIGTERM"
+                : caught == SIGHUP ? "SIGHUP"
+                                   : "Ctrl-C");
     return also ? also(err) : BKT_OK;
 }
 

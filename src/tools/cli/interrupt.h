@@ -1,5 +1,5 @@
-/* Ctrl-C (SIGINT) and SIGTERM in verbs that store something.  The first signal makes them stop at the next
- * step, and take back unfinished work.  The second one ends the program at once. */
+/* Ctrl-C (SIGINT), SIGTERM and SIGHUP in verbs that store something.  The first signal makes them stop at the
+ * next step, and take back unfinished work.  The second one ends the program at once. */
 #pragma once
 
 #include "base/err.h"
