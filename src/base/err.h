@@ -144,6 +144,8 @@ static inline int bkt_err_given(int pushed, int code)
 #define BKT_CLEANUP(fn)  __attribute__((cleanup(fn)))
 #define BKT_NODISCARD    __attribute__((warn_unused_result))
 #define BKT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/** The struct of @p type whose @p member is at @p p. */
+#define BKT_OWNER(type, member, p) ((type *)(void *)((char *)(p) - offsetof(type, member)))
 
 /* ---- messages for another process: each with its NUL, the root cause first ---- */
 

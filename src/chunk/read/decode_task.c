@@ -290,7 +290,7 @@ static int fill_missing(struct bkt_fetch_task *k, struct bkt_err *err)
 
 static void use_job(struct bkt_job *job)
 {
-    struct bkt_fetch_task *k = (struct bkt_fetch_task *)((char *)job - offsetof(struct bkt_fetch_task, job));
+    struct bkt_fetch_task *k = BKT_OWNER(struct bkt_fetch_task, job, job);
     struct bkt_err   err;
     bkt_err_clear(&err);
     int rc = atomic_load(k->call->cancel) ? BKT_OK
@@ -346,7 +346,7 @@ static const unsigned char *bytes_of(const struct bkt_fetch_task *k, const struc
 
 static void piece_job(struct bkt_job *job)
 {
-    struct piece    *p = (struct piece *)((char *)job - offsetof(struct piece, job));
+    struct piece    *p = BKT_OWNER(struct piece, job, job);
     struct bkt_fetch_task *k = p->task;
     struct bkt_err   err;
     bkt_err_clear(&err);

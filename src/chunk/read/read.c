@@ -82,8 +82,7 @@ bool bkt_prefault_step(struct bkt_prefault *p)
 /* Gives pages to memory that is about to be filled. */
 static bool populate(struct bkt_window *w)
 {
-    return bkt_prefault_step(
-        &((struct bkt_read_call *)((char *)w - offsetof(struct bkt_read_call, window)))->populate);
+    return bkt_prefault_step(&BKT_OWNER(struct bkt_read_call, window, w)->populate);
 }
 
 /* The share of in_flight for a task on a directory.  Bytes that no thread works on only take memory, whose

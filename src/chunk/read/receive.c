@@ -225,8 +225,7 @@ static void leave(struct bkt_receive_chunks_piece *p)
 
 static void piece_job(struct bkt_job *job)
 {
-    struct bkt_receive_chunks_piece *p =
-        (struct bkt_receive_chunks_piece *)((char *)job - offsetof(struct bkt_receive_chunks_piece, job));
+    struct bkt_receive_chunks_piece *p = BKT_OWNER(struct bkt_receive_chunks_piece, job, job);
     struct bkt_fetch_task         *k = &p->task->task;
     struct bkt_err           err;
     bkt_err_clear(&err);

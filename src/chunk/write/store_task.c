@@ -257,7 +257,7 @@ static int encode(struct bkt_store_task *t, struct bkt_err *err)
 
 static void encode_job(struct bkt_job *job)
 {
-    struct bkt_store_task *t = (struct bkt_store_task *)((char *)job - offsetof(struct bkt_store_task, job));
+    struct bkt_store_task *t = BKT_OWNER(struct bkt_store_task, job, job);
     struct bkt_err    err = {0};
     int               rc  = encode(t, &err);
     if (rc < 0)
@@ -287,7 +287,7 @@ static int merge_loaded(struct bkt_store_task *t, struct bkt_err *err)
 
 static void loaded_job(struct bkt_job *job)
 {
-    struct bkt_store_task *t = (struct bkt_store_task *)((char *)job - offsetof(struct bkt_store_task, job));
+    struct bkt_store_task *t = BKT_OWNER(struct bkt_store_task, job, job);
     struct bkt_err    err = {0};
     int               rc  = merge_loaded(t, &err);
     bkt_buf_fini(&t->req.body);
@@ -320,7 +320,7 @@ static void load(struct bkt_store_task *t)
 /* Waits for a random time, so that several writers of one chunk don't try all at once again. */
 static void load_job(struct bkt_job *job)
 {
-    struct bkt_store_task *t = (struct bkt_store_task *)((char *)job - offsetof(struct bkt_store_task, job));
+    struct bkt_store_task *t = BKT_OWNER(struct bkt_store_task, job, job);
     unsigned          most = t->tries < 6 ? 500u << t->tries : PAUSE_MAX_US;
     (void)usleep((unsigned)(bkt_random() % most));
     load(t);

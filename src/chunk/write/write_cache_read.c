@@ -189,8 +189,7 @@ void bkt_write_cache_drop_clean(struct bkt_domain *dom)
 
 static void let_go(struct bkt_job *job)
 {
-    struct bkt_write_cache *d =
-        (struct bkt_write_cache *)((char *)job - offsetof(struct bkt_write_cache, letting_go));
+    struct bkt_write_cache *d = BKT_OWNER(struct bkt_write_cache, letting_go, job);
     BKT_HOLD(&d->window.lock);
     drop_clean(d);
     d->is_letting_go = false;

@@ -107,8 +107,7 @@ static int prepare(struct bkt_uncached_write_task *t, struct bkt_err *err)
 
 static void task_job(struct bkt_job *job)
 {
-    struct bkt_uncached_write_task *t =
-        (struct bkt_uncached_write_task *)((char *)job - offsetof(struct bkt_uncached_write_task, job));
+    struct bkt_uncached_write_task *t = BKT_OWNER(struct bkt_uncached_write_task, job, job);
     struct bkt_err          err = {0};
     int                     rc  = prepare(t, &err);
     if (rc < 0)

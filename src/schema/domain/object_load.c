@@ -354,9 +354,7 @@ static void parse_one(struct bkt_object_load *l)
 
 static void run_parse(struct bkt_job *job)
 {
-    struct bkt_object_load *l = (struct bkt_object_load *)(void *)((char *)job -
-                                                                   offsetof(struct bkt_object_load, job)),
-                           *next;
+    struct bkt_object_load *l = BKT_OWNER(struct bkt_object_load, job, job), *next;
     for (; l; l = next) {
         next    = l->next;
         l->next = NULL;
