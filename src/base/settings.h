@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/trace.h"
 
 /* The defaults of sizes were measured; bench/tuning.md has the figures for each setting. */
 /* X(kind, name, file, environment variables (first set one wins), default, lowest, highest, help)
@@ -85,7 +86,7 @@
       "their file")                                                                                          \
     X(BOOL, stats, SAME, "H5BUCKET_STATS", "no", 0, 1, "print requests and bytes to stderr at exit")         \
     X(TEXT, trace, SAME, "H5BUCKET_TRACE", NULL, 0, 0,                                                       \
-      "categories to trace to stderr, separated by commas: vol, schema, chunk, store, http, cred, all")
+      "categories to trace to stderr, separated by commas: " BKT_TRACE_NAMES)
 
 /* Knobs of tests and benchmarks, not supported for other uses (CONTRIBUTING.md, "Tests").
  * An info string has "test." before the name of a knob; H5BUCKET_TEST has the bare name.  If a knob has no

@@ -33,9 +33,7 @@ int bkt_trace_set(const char *categories, struct bkt_err *err)
         while (i < BKT_COUNT(cats) && !(strlen(cats[i].name) == n && strncmp(cats[i].name, p, n) == 0))
             i++;
         BKT_FAIL_IF(err, n && i == BKT_COUNT(cats), BKT_EINVAL,
-                    "unknown trace category '%.*s'; known categories: vol, schema, chunk, store, "
-                    "http, cred, all",
-                    (int)n, p);
+                    "unknown trace category '%.*s'; known categories: " BKT_TRACE_NAMES, (int)n, p);
         if (n)
             bits |= cats[i].bits;
         p += n + (p[n] != 0);

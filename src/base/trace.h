@@ -16,6 +16,8 @@ enum bkt_trace_cat {
     BKT_TRACE_CRED   = 1 << 5,
 };
 
+#define BKT_TRACE_NAMES "vol, schema, chunk, store, http, cred, all"
+
 /** Enable the categories; NULL or "": none.  BKT_EINVAL: an unknown name; the message lists the known
  * ones. */
 BKT_NODISCARD int bkt_trace_set(const char *categories, struct bkt_err *err);
