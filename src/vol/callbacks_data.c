@@ -377,11 +377,20 @@ static int get_of_datatype(struct bkt_vobj *o, H5VL_datatype_get_args_t *args, s
 
 BKT_CALLBACK(datatype_get, done, get_of_datatype(obj, args, &err), void *obj, H5VL_datatype_get_args_t *args)
 
-BKT_CALLBACK(datatype_specific, done,
-             args->op_type == H5VL_DATATYPE_FLUSH
-                 ? bkt_ops_of(obj)->flush(obj, args->args.flush.type_id, &err)
-                 : bkt_ops_of(obj)->refresh(obj, &err),
-             void *obj, H5VL_datatype_specific_args_t *args)
+static int specific_of_datatype(struct bkt_vobj *o, H5VL_datatype_specific_args_t *args, struct bkt_err *err)
+{
+    switch (args->op_type) {
+    case H5VL_DATATYPE_FLUSH:
+        return o->ops->flush(o, args->args.flush.type_id, err);
+    case H5VL_DATATYPE_REFRESH:
+        return o->ops->refresh(o, err);
+    default:
+        BKT_UNKNOWN_OP(err, "datatype operation", args->op_type);
+    }
+}
+
+BKT_CALLBACK(datatype_specific, done, specific_of_datatype(obj, args, &err), void *obj,
+             H5VL_datatype_specific_args_t *args)
 
 const H5VL_attr_class_t bkt_attr_class = {
     .create = attr_create,

@@ -244,7 +244,7 @@ static int link_create(struct bkt_new_link *s, H5VL_link_create_args_t *args, hi
                                "H5Lcreate_ud");
     case H5VL_LINK_CREATE_HARD:
     default:
-        BKT_FAIL(err, BKT_EUNSUP, "creating a link of kind %d", (int)args->op_type);
+        BKT_UNKNOWN_OP(err, "link creation", args->op_type);
     }
 }
 
