@@ -43,7 +43,7 @@ static int folder_of(const char *repository, const char *below, struct bkt_buf *
     const bool path = !strstr(repository, "://");
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf absolute = {0};
     BKT_CLEANUP(bkt_freep) char *real = path ? realpath(repository, NULL) : NULL;
-    const bool known = path && !real && bkt_name_absolute(repository, &absolute) == BKT_OK;
+    const bool known = path && !real && bkt_name_absolute(repository, &absolute, NULL) == BKT_OK;
     const char *name = real ? real : known ? bkt_buf_str(&absolute) : repository;
     size_t      n    = strlen(name);
     while (n > 1 && name[n - 1] == '/')

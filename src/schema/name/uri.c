@@ -47,19 +47,11 @@ bool bkt_name_is_reserved(const char *path)
     return strncmp(path, "db", 2) == 0 && (!path[2] || path[2] == '/');
 }
 
-int bkt_name_absolute(const char *path, struct bkt_buf *out)
+int bkt_name_absolute(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
-    if (*path != '/' && !cwd)
-        return BKT_EIO;
-    return bkt_buf_addf(out, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path);
-}
-
-static int add_absolute(const char *name, const char *path, struct bkt_buf *out, struct bkt_err *err)
-{
-    int rc = bkt_name_absolute(path, out);
-    BKT_FAIL_IF(err, rc == BKT_EIO, rc, "%s: the working directory is unknown", name);
-    BKT_PASS_MEM(err, rc);
+    BKT_FAIL_IF(err, *path != '/' && !cwd, BKT_EIO, "%s: the working directory is unknown", path);
+    BKT_PASS_MEM(err, bkt_buf_addf(out, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path));
     return BKT_OK;
 }
 
@@ -201,7 +193,7 @@ static int parse_local(const char *name, const char *path, struct bkt_name *out,
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs  = {0};
     BKT_CLEANUP(bkt_freep) char             *real = NULL;
-    BKT_PASS(add_absolute(name, path, &abs, err));
+    BKT_PASS(bkt_name_absolute(path, &abs, err));
     if (has_dotdot(bkt_buf_str(&abs))) {
         real = out->use == BKT_NAME_CREATE ? bkt_name_real(bkt_buf_str(&abs))
                                            : realpath(bkt_buf_str(&abs), NULL);
@@ -284,7 +276,7 @@ static int parse_default_dir(const char *name, const char *dir, const char *path
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
     BKT_CLEANUP(bkt_freep) char             *root = NULL;
-    BKT_PASS(add_absolute(name, dir, &full, err));
+    BKT_PASS(bkt_name_absolute(dir, &full, err));
     BKT_PASS(clean_path(dir, bkt_buf_str(&full), &root, err));
     BKT_PASS(clean_path(name, path, &out->path, err));
     bkt_buf_clear(&full);
@@ -365,7 +357,7 @@ int bkt_name_parse(const char *name, const struct bkt_settings *set, enum bkt_na
 static int add_local(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, bkt_buf_add_str(out, "file://"));
-    return add_absolute(path, path, out, err);
+    return bkt_name_absolute(path, out, err);
 }
 
 static int file_in_default(const char *rest, const struct bkt_settings *set, struct bkt_buf *out,

@@ -41,7 +41,7 @@ BKT_NODISCARD int bkt_name_of_file(const char *name, const struct bkt_settings *
 BKT_NODISCARD int bkt_name_clean(const char *path, struct bkt_buf *out);
 /** Append a path of this machine, counted from the working directory; else it stays as it is written.
  *  @return BKT_OK; BKT_EIO: the working directory is unknown; BKT_ENOMEM */
-BKT_NODISCARD int bkt_name_absolute(const char *path, struct bkt_buf *out);
+BKT_NODISCARD int bkt_name_absolute(const char *path, struct bkt_buf *out, struct bkt_err *err);
 /** realpath() of a path whose last component may be absent; free().  NULL: it has none. */
 char *bkt_name_real(const char *path);
 /** Decode each %xx in place, so that %2e%2e is recognised later.  False: malformed, or a NUL. */

@@ -64,7 +64,7 @@ static bool has_dots(const char *path)
 static int refuse_link(const char *path, bool of_others, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf abs = {0};
-    int rc = bkt_name_absolute(path, &abs);
+    int rc = bkt_name_absolute(path, &abs, NULL);
     BKT_PASS_MEM(err, rc == BKT_EIO ? bkt_buf_add_str(&abs, path) : rc);
     BKT_CLEANUP(bkt_freep) char *tidied = strdup(bkt_buf_str(&abs));
     BKT_NEED(err, tidied);

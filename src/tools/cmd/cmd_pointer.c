@@ -17,11 +17,8 @@ static int whole_name(const struct bkt_tool *t, struct bkt_buf *out, struct bkt_
     const char                  *name  = t->args[0];
     bool local =
         *name && !bkt_name_has_scheme(name) && !strstr(name, "://") && !(t->set.bucket && *t->set.bucket);
-    int rc = local ? bkt_buf_add_str(out, "file://") : bkt_buf_add_str(out, name);
-    rc = rc < 0 || !local ? rc : bkt_name_absolute(name, out);
-    BKT_FAIL_IF(err, rc == BKT_EIO, rc, "the working folder is unknown");
-    BKT_PASS_MEM(err, rc);
-    return BKT_OK;
+    BKT_PASS_MEM(err, bkt_buf_add_str(out, local ? "file://" : name));
+    return local ? bkt_name_absolute(name, out, err) : BKT_OK;
 }
 
 static int read_user_block(const struct bkt_tool *t, struct bkt_pointer_block *block, struct bkt_buf *bytes,

@@ -94,7 +94,7 @@ static int local_name(struct bkt_domain *dom, const char *prefix, const char *na
     if (*name != '/' && *prefix)
         BKT_PASS(add_prefix(dom, true, prefix, &path));
     BKT_PASS(bkt_buf_add_str(&path, name));
-    return bkt_name_absolute(bkt_buf_str(&path), out);
+    return bkt_name_absolute(bkt_buf_str(&path), out, NULL);
 }
 
 /* "a/./b/../c" -> "a/c".  Steps that lead out of the bucket stay, and are refused when the name is

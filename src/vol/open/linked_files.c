@@ -151,7 +151,7 @@ static int try_name(const struct search *s, const char *as, struct bkt_err *err)
 static int absolute(const char *path, struct bkt_buf *out)
 {
     BKT_PASS(bkt_buf_add_str(out, "file://"));
-    return bkt_name_absolute(path, out);
+    return bkt_name_absolute(path, out, NULL);
 }
 
 static int in_bucket(const struct search *s, const char *name, struct bkt_buf *out)
