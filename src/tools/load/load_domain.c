@@ -217,8 +217,11 @@ int load_journal_read(struct load_job *l, struct bkt_buf *out, struct bkt_err *e
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
     BKT_PASS_MEM(err, journal_key(l->file->dom, &key));
-    int rc = bkt_store_get(bkt_domain_store(l->file->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, NULL);
-    return rc == BKT_ENOMEM ? BKT_ERR(err, rc, "out of memory") : BKT_OK; /* usually there is none */
+    int rc = bkt_store_get(bkt_domain_store(l->file->dom), bkt_buf_str(&key), 0, BKT_WHOLE, out, err);
+    if (rc != BKT_ENOENT && rc != BKT_EACCES) /* S3 refuses a missing key to users who may not list */
+        return rc;
+    bkt_err_clear(err);
+    return BKT_OK;
 }
 
 int load_journal_write(struct load_job *l, const char *text, struct bkt_err *err)

@@ -160,8 +160,8 @@ struct bkt_copier_options load_copier_options(struct load_job *l);
 /** Read the journal, which lies beside the domain's document until a load has ended.  It has the root's id of
  *  a new domain, or the place where an append began (gather_plan.h).  If this run is killed, the next run
  *  deletes that root's objects.
- *  @param out  empty: the domain has no journal, or the store does not give it
- *  @return BKT_OK; BKT_ENOMEM */
+ *  @param out  empty: the domain has no journal, or its user may not read it
+ *  @return BKT_OK; BKT_ENOMEM; failures of the store */
 BKT_NODISCARD int load_journal_read(struct load_job *l, struct bkt_buf *out, struct bkt_err *err);
 /** Store it in place of any other one, and set l->journal. */
 BKT_NODISCARD int load_journal_write(struct load_job *l, const char *text, struct bkt_err *err);
