@@ -225,7 +225,7 @@ static bool hint(struct bkt_comm *c, unsigned number, char *key, size_t key_size
     return true;
 }
 
-/* ---- a program of our own ---- */
+/* ---- the tool as a program under MPI ---- */
 
 static int world(struct bkt_comm **out, struct bkt_err *err)
 {

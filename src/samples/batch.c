@@ -88,8 +88,8 @@ static herr_t see_outage(unsigned n, const H5E_error2_t *e, void *arg)
     return 0;
 }
 
-/* Whether no server answered.  The connector may be another copy of its code than ours, so texts are
- * compared. */
+/* Whether no server answered.  The connector may be another copy of its code than this library's, so texts
+ * are compared. */
 static bool is_outage(void)
 {
     bool yes = false;

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "storage/store_impl.h"
 
-/* A context of our own: the program's may allow FIPS algorithms only, by configuration. */
+/* A separate context: the program's may allow FIPS algorithms only, by configuration. */
 static OSSL_LIB_CTX *ctx;
 static OSSL_PROVIDER *provider;
 static _Atomic(EVP_MD *) md5; /* set once; if it failed, the next digest tries again */

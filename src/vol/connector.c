@@ -225,9 +225,9 @@ const H5VL_class_t *bkt_vol_class(void)
 
 H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_VOL; }
 
-/* The caller is a running HDF5.  If the HDF5 that we are linked with isn't running, the caller is another
- * build.  Ids of one mean nothing to the other, and HDF5's own errors would fill pages.  The message goes
- * to stderr, since the caller's error stack can't be reached. */
+/* The caller is a running HDF5.  If the HDF5 that the connector is linked with isn't running, the caller is
+ * another build.  Ids of one mean nothing to the other, and HDF5's own errors would fill pages.  The message
+ * goes to stderr, since the caller's error stack can't be reached. */
 const void *H5PLget_plugin_info(void)
 {
     Dl_info asks, linked;

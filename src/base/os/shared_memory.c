@@ -18,7 +18,7 @@ static void *map(int fd, size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* The room is not ours alone: MPI needs it, too, and a write of another program without room would end it. */
+/* The room has other users: MPI needs it, too, and a write of another program without room would end it. */
 static bool reserve(int fd, size_t bytes)
 {
     struct statvfs st;

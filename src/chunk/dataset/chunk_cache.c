@@ -287,7 +287,7 @@ uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct
     return space;
 }
 
-void bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold)
+void bkt_cache_release(struct bkt_cache *c, struct bkt_cache_name **hold)
 {
     if (!*hold)
         return;

@@ -53,10 +53,10 @@ static inline struct bkt_cache_entry *bkt_cache_entry_take(struct bkt_cache_entr
 struct bkt_cache *bkt_cache_of(struct bkt_domain *dom);
 /** The number of a name; 0: out of memory (then nothing is cached under it).  The number stays the same as
  *  long as a holder or entries exist; later it may be another one, but never the number of another name.
- *  @p hold gets the holder, for bkt_cache_let_go(); the previous content of @p hold is released. */
+ *  @p hold gets the holder, for bkt_cache_release(); the previous content of @p hold is released. */
 uint64_t bkt_cache_space(struct bkt_cache *c, const void *name, size_t n, struct bkt_cache_name **hold);
-/** *hold may be NULL, and becomes NULL. */
-void bkt_cache_let_go(struct bkt_cache *c, struct bkt_cache_name **hold);
+/** Release a holder of a name.  *hold may be NULL, and becomes NULL. */
+void bkt_cache_release(struct bkt_cache *c, struct bkt_cache_name **hold);
 /** Number of remembered names: at most twice those that have holders or entries, or 1024; for tests. */
 size_t   bkt_cache_n_names(struct bkt_cache *c);
 uint64_t bkt_cache_limit(const struct bkt_cache *c); /* bytes: setting chunk_cache */

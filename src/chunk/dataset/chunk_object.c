@@ -52,7 +52,7 @@ static int var_index(const struct bkt_dsetio *io, struct bkt_buf *bytes, struct 
 
 /* Chunk objects as HSDS would store them: for datasets that were made by HSDS, or by others by its rules.  At
  * most one compressor and one shuffle, in a fixed order.  Gzip becomes a zlib stream of HDF5-shuffled bytes;
- * HSDS and every version of our reader accept it as well as HSDS's own blosc frames. */
+ * HSDS and every version of the connector accept it as well as HSDS's own blosc frames. */
 
 #define LEVEL 5 /* HSDS's */
 

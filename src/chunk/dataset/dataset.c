@@ -415,7 +415,7 @@ void bkt_chunk_file_free(void *p)
 {
     struct bkt_chunk_file *f = p;
     if (f->cache)
-        bkt_cache_let_go(f->cache, &f->hold);
+        bkt_cache_release(f->cache, &f->hold);
     if (f->own_store)
         bkt_store_close(f->store);
     free(f->uri);
@@ -442,7 +442,7 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     free(io->path);
     bkt_map_free(io->files, bkt_chunk_file_free);
     for (size_t i = 0; io->cache && i < BKT_COUNT(io->holds); i++)
-        bkt_cache_let_go(io->cache, &io->holds[i]);
+        bkt_cache_release(io->cache, &io->holds[i]);
     bkt_pipeline_fini(&io->pipe);
     bkt_cache_entry_release(io->fill);
     bkt_object_release(io->obj);

@@ -181,7 +181,7 @@ static void add_reqs(struct bkt_fetch_task *k, size_t n, uint64_t part)
         q->key            = f->key;
         q->off            = r->off + o;
         q->len            = bkt_min_u64(part, r->len - o);
-        q->may_be_short   = true; /* our own message has more details */
+        q->may_be_short   = true; /* the message made here has more details */
         q->if_match       = f->etag;
         q->version        = f->version;
         q->cancel         = k->call->cancel;

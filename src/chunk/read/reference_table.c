@@ -118,8 +118,8 @@ static void reference_table_first_keep(struct bkt_dsetio *io)
 
 /* ---- rows ---- */
 
-/* Names of our own fields, behind those of HSDS, which finds its own by place: a chunk's filter mask, its
- * file's ETag or stamp. */
+/* Names of the connector's fields, behind those of HSDS, which finds its own by place: a chunk's filter mask,
+ * its file's ETag or stamp. */
 #define FIELD_MASK "filter_mask"
 #define FIELD_ETAG "file_etag"
 

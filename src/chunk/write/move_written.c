@@ -1,8 +1,8 @@
-/* Another writer made an equal dataset, which replaces ours: the elements written to ours are put into it.
- * Elements that refer to a replaced object of ours then refer to the other writer's object.
+/* Another writer made an equal dataset, which replaces this process's: the elements written to that are put
+ * into it.  Elements that refer to a replaced object of this process then refer to the other writer's object.
  *
- * All of our dataset is stored first.  An element that equals the fill value counts as never written.  If it
- * was written, the write counts as earlier than the other writers'. */
+ * All of this process's dataset is stored first.  An element that equals the fill value counts as never
+ * written.  If it was written, the write counts as earlier than the other writers'. */
 #include <string.h>
 
 #include "base/list.h"

@@ -82,10 +82,10 @@ BKT_NODISCARD int bkt_chunks_flush_dataset(struct bkt_domain *dom, const struct 
 void bkt_unstored_names(struct bkt_domain *dom, struct bkt_message_names *out);
 /** Whether any chunk waits for a flush. */
 bool bkt_chunks_dirty(struct bkt_domain *dom);
-/** The domain is about to close: between bkt_chunks_let_go_begin() and bkt_chunks_let_go_end() a worker frees
+/** The domain is about to close: between bkt_chunks_free_begin() and bkt_chunks_free_end() a worker frees
  * the memory of stored chunks, while the caller does other work.  No chunk is written or read then. */
-void bkt_chunks_let_go_begin(struct bkt_domain *dom);
-void bkt_chunks_let_go_end(struct bkt_domain *dom);
+void bkt_chunks_free_begin(struct bkt_domain *dom);
+void bkt_chunks_free_end(struct bkt_domain *dom);
 
 /* Fill and allocation times need no code here.  An element that was never written reads as the fill value
  * whether or not its chunk is stored, so early allocation allocates nothing.  A chunk is stored when some of

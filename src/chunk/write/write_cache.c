@@ -89,7 +89,7 @@ static void forget_parent(struct bkt_write_cache *d)
         d->window.in_flight = 0;
         d->window.n = 0;
         d->window.mine = (struct bkt_jobs){NULL, NULL};
-        d->is_letting_go = false;
+        d->is_freeing = false;
         d->pid     = getpid();
     }
 }

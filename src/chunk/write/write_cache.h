@@ -109,8 +109,8 @@ struct bkt_write_cache {
     uint64_t           n_asked;  /* counts requests for sets */
     size_t             trim_at;  /* at so many sets, unused ones are freed */
     bool               any_untrimmed; /* some set's */
-    struct bkt_job     letting_go; /* a task of the window */
-    bool               is_letting_go;
+    struct bkt_job     freeing; /* a task of the window */
+    bool               is_freeing;
     pid_t              pid;
 };
 
@@ -144,7 +144,7 @@ struct bkt_wset *bkt_wset_find(struct bkt_write_cache *d, const struct bkt_id *i
  *  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_write_cache_note_refs(struct bkt_write_cache *d, const struct bkt_object *o);
 
-/** Take over the functions of filters that aren't ours from the newly opened dataset, since the program
+/** Take over the functions of the program's filters from the newly opened dataset, since the program
  *  registers and unregisters filters at any time.  Lock held; released while tasks are waited for. */
 void             bkt_wset_follow(struct bkt_wset *ws, const struct bkt_dsetio *io);
 void             bkt_wset_respace(struct bkt_wset *ws); /* new cache numbers: older cache entries are no
@@ -183,7 +183,7 @@ BKT_NODISCARD int bkt_wchunk_open(struct bkt_wchunk *c, struct bkt_err *err);
 /** Mark elements off .. off+n-1 as written. */
 BKT_NODISCARD int bkt_wchunk_mark(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_err *err);
 /** Replace the bytes that the program encoded by the elements.  Lock held; released while it waits, or while
- *  filters that aren't ours are called. */
+ *  the program's filters are called. */
 BKT_NODISCARD int bkt_wchunk_unraw(struct bkt_wchunk *c, struct bkt_err *err);
 /** Check that unwritten elements of a chunk that isn't stored have a value.  Rows of a chunk table that was
  *  to be made at the first read have none; rows beyond the table's extent don't matter. */
@@ -213,7 +213,7 @@ void bkt_unstored_note(struct bkt_write_cache *d, const struct bkt_wset *ws);
 /** Hook adopt (edit.h): elements written to @p ours are stored in @p theirs. */
 BKT_NODISCARD int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours,
                                    const struct bkt_object *theirs, struct bkt_err *err);
-/** Hook alias (edit.h): written references name the other writers' objects that replace ours. */
+/** Hook alias (edit.h): written references name the other writers' objects that replace this process's. */
 BKT_NODISCARD int bkt_chunks_name_theirs(struct bkt_domain *dom, struct bkt_err *err);
 
 /* ---- store_task.c ---- */

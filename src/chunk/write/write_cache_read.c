@@ -8,10 +8,10 @@
 #include "chunk/write/write_cache.h"
 #include "schema/edit/edit.h"
 
-#define LET_GO_MIN (4u << 20) /* bytes; to free less takes no noticeable time */
+#define FREE_MIN (4u << 20) /* bytes; to free less takes no noticeable time */
 
 /* Decode the bytes that the program encoded, and keep the elements beside them.  Lock held; released while
- *  filters that aren't ours are called, so no task may be at work on the chunk. */
+ *  the program's filters are called, so no task may be at work on the chunk. */
 static int wchunk_decode_raw(struct bkt_wchunk *c, struct bkt_err *err)
 {
     const struct bkt_dsetio *io   = c->ws->io;
@@ -187,37 +187,37 @@ void bkt_write_cache_drop_clean(struct bkt_domain *dom)
         drop_clean(d);
 }
 
-static void let_go(struct bkt_job *job)
+static void free_clean(struct bkt_job *job)
 {
-    struct bkt_write_cache *d = BKT_OWNER(struct bkt_write_cache, letting_go, job);
+    struct bkt_write_cache *d = BKT_OWNER(struct bkt_write_cache, freeing, job);
     BKT_HOLD(&d->window.lock);
     drop_clean(d);
-    d->is_letting_go = false;
+    d->is_freeing = false;
     bkt_window_end(&d->window, 0);
 }
 
 /* On a worker: to free a full cache takes time, for which the program would wait at the end of H5Fclose. */
-void bkt_chunks_let_go_begin(struct bkt_domain *dom)
+void bkt_chunks_free_begin(struct bkt_domain *dom)
 {
     struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
     if (!d)
         return;
     (void)pthread_mutex_lock(&d->window.lock);
-    bool begin = !d->is_letting_go && d->used >= LET_GO_MIN;
+    bool begin = !d->is_freeing && d->used >= FREE_MIN;
     if (begin) {
-        d->letting_go    = (struct bkt_job){.run = let_go};
-        d->is_letting_go = true;
+        d->freeing    = (struct bkt_job){.run = free_clean};
+        d->is_freeing = true;
         bkt_window_add(&d->window, 0);
     }
     (void)pthread_mutex_unlock(&d->window.lock);
     if (begin)
-        bkt_pool_submit(&d->letting_go);
+        bkt_pool_submit(&d->freeing);
 }
 
-void bkt_chunks_let_go_end(struct bkt_domain *dom)
+void bkt_chunks_free_end(struct bkt_domain *dom)
 {
     BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
-    while (d && d->is_letting_go)
+    while (d && d->is_freeing)
         bkt_store_tasks_wait(d);
 }
 

@@ -338,7 +338,7 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
         bkt_domain_close(d);
         return 1;
     }
-    /* A local file of that name isn't ours, whatever the default bucket holds, unless it points to a
+    /* A local file of that name is not a domain, whatever the default bucket holds, unless it points to a
      * domain. */
     if (stat(name, &sb) == 0 && S_ISREG(sb.st_mode) && !bkt_pointer_is(name))
         return 0;

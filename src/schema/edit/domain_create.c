@@ -44,7 +44,7 @@ static int above_add(struct above *a, const char *path, size_t len)
     return BKT_OK;
 }
 
-/* Keys that consoles make for a folder, and our own keys, don't count. */
+/* Keys that consoles make for a folder, and the connector's keys, don't count. */
 static int note_below(const struct bkt_listed *e, void *arg)
 {
     struct above *a    = arg;

@@ -156,14 +156,14 @@ struct bkt_object *bkt_edit_new_object(struct bkt_domain *d, const struct bkt_id
 BKT_NODISCARD int bkt_edit_keep(struct bkt_domain *d, const struct bkt_id *obj, struct bkt_err *err);
 /** A holder has released the object (H5Oclose).  If no link leads to it, it is removed now rather than by the
  *  next flush, so that links to its members are counted correctly. */
-void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *obj);
+void bkt_edit_released(struct bkt_domain *d, const struct bkt_id *obj);
 /** The functions of the layer that keeps elements of datasets. */
 struct bkt_edit_hooks {
     /** An object was removed, whichever call removed it. */
     void (*removed)(struct bkt_domain *d, const struct bkt_id *id);
-    /** Another writer's equal dataset comes to stand for ours.  The function puts the elements of @p ours
-     *  into @p theirs, and stores them, before it returns.  A failure leaves everything as it is, for the
-     *  next flush.
+    /** Another writer's equal dataset comes to stand for this process's.  The function puts the elements of
+     *  @p ours into @p theirs, and stores them, before it returns.  A failure leaves everything as it is, for
+     *  the next flush.
      *  @param theirs  as it is stored, in no cache, with an extent that has room for ours */
     int (*adopt)(struct bkt_domain *d, const struct bkt_object *ours, const struct bkt_object *theirs,
                  struct bkt_err *err);

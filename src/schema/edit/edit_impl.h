@@ -121,7 +121,7 @@ struct bkt_edits {
     struct bkt_map *unmoved;
     bool held; /* removed objects stay: one of them leads to such an object, as of the last attempt */
     uint64_t dirty_bytes, serial;
-    /* our id among writers that change counts (0: not chosen yet); our changes of counts */
+    /* this process's id among writers that change counts (0: not chosen yet); its changes of counts */
     uint64_t writer, n_counts;
     uint64_t spill_at; /* dirty_bytes from which on another attempt is worthwhile (flush_pressure.c) */
     bool     spilling;
@@ -282,12 +282,13 @@ BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_e
 BKT_NODISCARD int bkt_rivals_report(struct bkt_domain *d, struct bkt_err *err);
 /** bkt_edit_name_theirs() for a JSON value, which is replaced if it changes; only if there are aliases. */
 BKT_NODISCARD int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err);
-/** Another writer's object stands for ours, which was @p was: bkt_alias_settle() shall delete it. */
+/** Another writer's object stands for @p was of this process: bkt_alias_settle() shall delete @p was. */
 void bkt_alias_doom(struct bkt_domain *d, const struct bkt_object *was);
 void bkt_alias_free_doomed(struct bkt_edits *e); /* the objects stay in the store */
-/** The end of a flush: elements get the other writers' ids (hook alias), then our objects are deleted.
- *  @param stored  everything that names the other objects is stored; else ours stay for another flush
- *  @return BKT_OK; the failure of that hook, after which ours stay as well */
+/** The end of a flush: elements get the other writers' ids (hook alias), then this process's objects are
+ *  deleted.
+ *  @param stored  everything that names the other objects is stored; else the objects stay for another flush
+ *  @return BKT_OK; the failure of that hook, after which the objects stay as well */
 BKT_NODISCARD int bkt_alias_settle(struct bkt_domain *d, bool stored, struct bkt_err *err);
 
 /** Links no longer wait for objects that could not be stored: every object is tried again. */

@@ -146,8 +146,8 @@ int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt
 
 /* ---- on top of the stored version ---- */
 
-/* A dimension that we let grow becomes at least as large as we want; one that we shrink becomes what we want.
- * An extent of ours that was stored by a PUT whose answer was lost is replaced. */
+/* A dimension that this process lets grow becomes at least as large as it wants; one that it shrinks gets its
+ * size.  An extent of this process that was stored by a PUT whose answer was lost is replaced. */
 static void resize(const struct bkt_extent_change *x, const uint64_t *ours, struct bkt_space *s)
 {
     for (unsigned i = 0; i < s->rank; i++) {
@@ -158,7 +158,8 @@ static void resize(const struct bkt_extent_change *x, const uint64_t *ours, stru
     }
 }
 
-/* A mark that another writer made since stays.  So does a mark that covers more than we have cleared up. */
+/* A mark that another writer made since stays.  So does a mark that covers more than this process has cleared
+ * up. */
 static int replay_trim(const struct bkt_change *c, const struct bkt_space *before,
                        const struct bkt_space *now, json_t *stored, struct bkt_err *err)
 {

@@ -30,8 +30,9 @@ static int write_folders(struct bkt_domain *d, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Another document is stored now.  BKT_OK: it is ours (its answer was lost), or is to be replaced as well.
- * Ours is recognised by its root: its other contents may have changed since it was sent. */
+/* Another document is stored now.  BKT_OK: this process stored it (the answer was lost), or it is to be
+ * replaced as well.  This process's document is recognised by its root: its other contents may have changed
+ * since it was sent. */
 static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct bkt_err *err)
 {
     struct bkt_edits     *e   = d->edits;
@@ -54,7 +55,7 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
                 "%s: another writer has created this domain since; open it instead", d->name);
     free(e->old_etag);
     e->old_etag = strdup(r.etag);
-    e->old_root = doc.root; /* never our own, since its objects would be deleted */
+    e->old_root = doc.root; /* never this domain's own root, since its objects would be deleted */
     return e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
 }
 
@@ -121,8 +122,8 @@ int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err)
  *
  * .info.json has numbers.
  * .summary.json (of HSDS's branch h5json) has metadata and the values of small datasets, which its clients
- * use by default.  HSDS renews them when it writes itself.  Our changes make them wrong, so they are deleted;
- * HSDS does without.
+ * use by default.  HSDS renews them when it writes itself.  The connector's changes make them wrong, so they
+ * are deleted; HSDS does without.
  *
  * One LIST of a few keys shows whether they exist.  It is made by the first flush that changes something in a
  * domain that existed before, and then at most once a second.  HSDS makes them 10 s after its last write, so

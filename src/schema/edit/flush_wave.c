@@ -106,7 +106,7 @@ static int set_etag(struct bkt_change *c, const char *etag)
     return c->etag ? BKT_OK : BKT_ENOMEM;
 }
 
-/* A new object was there already: it may be ours, from a PUT whose answer was lost. */
+/* A new object was there already: it may be this process's, from a PUT whose answer was lost. */
 static int judge_new(struct wave *w, struct bkt_change *c, const struct bkt_req *r, struct bkt_err *err)
 {
     struct bkt_object *o = NULL;
@@ -202,7 +202,7 @@ static int read_versions(struct wave *w, struct bkt_err *err)
     return rc;
 }
 
-/* In an object that was just read: replace the stored link by ours. */
+/* In an object that was just read: replace the stored link by this process's. */
 static int overlay_link(struct bkt_domain *d, struct bkt_links *from, struct bkt_links *to, const char *name)
 {
     BKT_CLEANUP(bkt_link_fini) struct bkt_link ours = {0}, theirs = {0};
@@ -258,7 +258,7 @@ int bkt_change_adopt(struct bkt_domain *d, struct bkt_change *c, const char *eta
         bkt_object_release(o);
         BKT_NOMEM(err);
     }
-    if (c->kept_links) /* other writers' links are hidden by ours, and aren't counted */
+    if (c->kept_links) /* this process's links hide other writers' links, which aren't counted */
         bkt_links_count_version(d->links, &c->id, "");
     else if (o->kind == BKT_GROUP)
         bkt_links_count_moved(d->links, &c->id, c->obj->etag, etag);

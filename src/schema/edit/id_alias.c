@@ -50,7 +50,7 @@ int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* ---- our objects are deleted last ---- */
+/* ---- this process's objects are deleted last ---- */
 
 /* Nothing leads to the object, so it does no harm. */
 static void note_stays(const struct bkt_domain *d, const struct bkt_id *id)

@@ -362,7 +362,7 @@ static int hold_renamed(struct bkt_domain *d, struct bkt_change *c, const json_t
 
 /* ---- attributes ---- */
 
-/* Our own attribute is recognised by its time: it may be there from a PUT whose answer was lost. */
+/* This process's attribute is recognised by its time: it may be there from a PUT whose answer was lost. */
 static int note_equal(struct bkt_change *c, json_t *in, const char *name, const struct bkt_attr *a,
                       const json_t *value)
 {
@@ -458,8 +458,8 @@ static int replay_names(struct bkt_domain *d, struct bkt_change *c, bool links, 
  * come between a PUT whose answer is lost and the check whether it succeeded. */
 #define REFS_KEPT 64
 
-/* The part of our change that the stored count has already, from a PUT whose answer was lost.  Its note is
- * removed. */
+/* The part of this process's change that the stored count has already, from a PUT whose answer was lost.  Its
+ * note is removed. */
 static json_int_t take_note(json_t *notes, const char *id)
 {
     for (size_t i = 0; i < json_array_size(notes); i++) {
@@ -476,7 +476,7 @@ static json_int_t take_note(json_t *notes, const char *id)
 
 static int add_note(json_t *notes, const char *id, json_int_t n)
 {
-    /* our earlier note: a writer that changes again knows the outcome of its last change */
+    /* this process's earlier note: a writer that changes again knows the outcome of its last change */
     for (size_t i = json_array_size(notes); i-- > 0;) {
         const char *who = json_string_value(json_array_get(json_array_get(notes, i), 0));
         if (who && strncmp(who, id, BKT_REFS_WHO) == 0)
@@ -532,7 +532,7 @@ static int replay_own(struct bkt_change *c, json_t *stored)
     return c->refs_id[0] ? replay_counts(c, stored) : BKT_OK;
 }
 
-/* ---- numbers in the order of creation: stored numbers stay, ours follow ---- */
+/* ---- numbers in the order of creation: stored numbers stay, new ones follow ---- */
 
 struct numbers {
     uint32_t link, attr; /* the next ones, as stored */

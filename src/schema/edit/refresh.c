@@ -1,4 +1,4 @@
-/* Seeing changes of other writers; forgetting our own. */
+/* Refresh: other writers' changes are read, and this process's unstored changes are dropped on request. */
 #include <string.h>
 
 #include "schema/edit/edit_impl.h"

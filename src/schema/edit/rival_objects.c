@@ -127,7 +127,7 @@ static bool are_equal(const struct bkt_domain *d, const struct bkt_object *ours,
     return json_equal(a, b);
 }
 
-/* ---- links and values that name ours ---- */
+/* ---- links and values that name this process's object ---- */
 
 struct mention {
     struct bkt_id obj;
@@ -197,7 +197,8 @@ static int find_in_namers(struct bkt_domain *d, struct mentions *m, struct bkt_e
     return BKT_OK;
 }
 
-/* Links and values that name ours, stored or not, are stored again with the other writer's id. */
+/* Links and values that name this process's object, stored or not, are stored again with the other writer's
+ * id. */
 static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const struct bkt_id *theirs,
                           struct bkt_err *err)
 {
@@ -290,7 +291,7 @@ static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_ob
     BKT_PASS_MEM(err, rc);
     struct bkt_change *c = bkt_map_del(d->edits->changes, r->ours.text, BKT_ID_LEN);
     struct bkt_links none = {.n = 0};
-    if (c) { /* everything that ours has becomes a change of theirs */
+    if (c) { /* all that this process's object has becomes a change of the other one */
         c->id = r->theirs;
         bkt_change_forget(d, c);
     }

@@ -141,7 +141,7 @@ int bkt_edit_sweep(struct bkt_domain *d, struct bkt_err *err)
     return rc;
 }
 
-void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
+void bkt_edit_released(struct bkt_domain *d, const struct bkt_id *id)
 {
     const struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
     uint64_t                 n = 1;
@@ -165,7 +165,7 @@ void bkt_edit_let_go(struct bkt_domain *d, const struct bkt_id *id)
 #define READ_AT_ONCE 256  /* groups, as many as there are connections */
 #define A_PAGE       1000 /* keys in an answer of S3: more groups are listed in parts, side by side */
 #define SHARDS       16
-#define CLOCKS_DIFFER 3.0 /* seconds by which times of the store may differ from ours */
+#define CLOCKS_DIFFER 3.0 /* seconds by which times of the store may differ from this machine's */
 
 struct spare {
     struct bkt_domain *d;
@@ -219,7 +219,8 @@ static int spare_counted(struct spare *s)
     return BKT_OK;
 }
 
-/* Links of other writers that ours hide aren't counted, and the group's version may be a counted one. */
+/* Other writers' links that this process's links hide aren't counted, and the group's version may be a
+ * counted one. */
 static int spare_hidden(struct spare *s)
 {
     for (struct bkt_map_at at = {0}; bkt_map_walk(s->d->edits->changes, &at);) {

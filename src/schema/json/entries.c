@@ -9,7 +9,7 @@
 #include "schema/json/reference_text.h"
 #include "schema/json/schema_json.h"
 
-/* ---- numbers in the order of creation (keys of ours) ----
+/* ---- numbers in the order of creation (the connector's keys) ----
  *
  * HDF5 numbers links and attributes as they are made, and removed ones leave gaps.  HSDS knows only the
  * sequence, from their times.  So an entry has a number only if that isn't the previous one plus 1.  An

@@ -142,7 +142,7 @@ static int parse_chunk_entry(const json_t *v, struct bkt_chunk_ref *c, struct bk
     uint64_t mask = 0;
     BKT_FAIL_IF(err, json_array_size(v) != 2 && json_array_size(v) != 3, BKT_EFORMAT,
                 "layout.chunks: an entry is not a pair of offset and size");
-    if (json_array_size(v) == 3) /* a third number is ours */
+    if (json_array_size(v) == 3) /* a third number is the connector's */
         BKT_PASS(bkt_json_u64(json_array_get(v, 2), "filter mask", UINT32_MAX, &mask, err));
     c->mask = (uint32_t)mask;
     BKT_PASS(bkt_json_u64(json_array_get(v, 0), "chunk offset", INT64_MAX, &c->offset, err));
@@ -323,7 +323,8 @@ static int say_bad(struct bkt_dset *d, unsigned dim, struct bkt_err *err)
 #define CHUNK_FREE (64u << 20)
 
 /* HDF5 refuses chunks that are larger than a dimension can become, unless that was empty when the dataset was
- * made.  Our chunks may be up to twice as large, if small ones are stored together (chunk_shape_rule.c). */
+ * made.  The connector's chunks may be up to twice as large, if small ones are stored together
+ * (chunk_shape_rule.c). */
 static bool is_too_long(const struct bkt_space *s, unsigned i, uint64_t chunk)
 {
     uint64_t most = bkt_max_u64(s->maxdims[i], s->dims[i]);

@@ -193,7 +193,7 @@ static void list_of(const json_t *j, struct bkt_nulls *x)
     for (size_t i = 0; i < json_array_size(j); i++) {
         const json_t *one = json_array_get(j, i);
         json_int_t    at  = json_is_integer(one) ? json_integer_value(one) : -1;
-        if (at >= 0 && (uint64_t)at < x->n_empty) /* else another writer changed the value and left our key */
+        if (at >= 0 && (uint64_t)at < x->n_empty) /* else another writer changed the value and left the key */
             x->bits.ptr[at / 8] |= (unsigned char)(1u << (at % 8));
     }
 }

@@ -84,7 +84,7 @@ static int parse_ids(const json_t *j, const struct bkt_id *expect, struct bkt_ob
     return BKT_OK;
 }
 
-/* Keys of ours. */
+/* The connector's keys. */
 static int parse_own(const json_t *j, struct bkt_object *o, struct bkt_err *err)
 {
     const json_t *comment = bkt_json_get(j, "h5comment"), *refs = bkt_json_get(j, "h5refcount");

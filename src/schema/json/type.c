@@ -270,7 +270,7 @@ static int check_encoded(const struct bkt_type *t, struct bkt_err *err)
     return bkt_h5type_match(exact, t, err);
 }
 
-/* An HDF5 type that the keys can't express, as HDF5 encodes it (an extra key of ours).  Both must be of the
+/* An HDF5 type that the keys can't express, as HDF5 encodes it (a key of the connector).  Both must be of the
  * same bytes; if they aren't, only this type is unusable. */
 static int parse_encoded(const json_t *j, struct bkt_type *t, struct bkt_err *err)
 {

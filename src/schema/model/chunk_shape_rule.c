@@ -29,7 +29,7 @@
 #define MOST_MADE     (256u << 20)
 #define PART_MAX      (64u << 20)
 #define VAR_HELD      16u        /* bytes of an element of variable length in memory */
-#define MOST_FILTERED (1u << 30) /* if the chunk can't be divided, or isn't ours */
+#define MOST_FILTERED (1u << 30) /* if the chunk can't be divided, or another program made it */
 
 /* ---- filters ---- */
 

@@ -8,14 +8,15 @@
 #include "schema/model/model.h"
 
 enum bkt_hsds_view {
-    BKT_HSDS_READS,   /* it decodes our chunks, and stores blosc frames */
-    BKT_HSDS_RAW,     /* it finds our chunks too short or too long, and stores plain elements */
-    /* it could misread our chunks: the list is written so that it fails */
+    BKT_HSDS_READS,   /* it decodes the connector's chunks, and stores blosc frames */
+    BKT_HSDS_RAW,     /* it finds the connector's chunks too short or too long, and stores plain elements */
+    /* it could misread the connector's chunks: the list is written so that it fails */
     BKT_HSDS_REFUSES,
 };
 /** By the filters alone. */
 enum bkt_hsds_view bkt_hsds_view(const struct bkt_filter_desc *f, size_t n);
-/** Whether shuffle is the only filter; then our chunk objects hold plain elements, whatever the list has. */
+/** Whether shuffle is the only filter; then the connector's chunk objects hold plain elements, whatever the
+ * list has. */
 bool bkt_only_shuffled(const struct bkt_dset *d);
 /** The name of the compressor inside HDF5's blosc filter, which is one of HSDS's. */
 const char *bkt_blosc_codec(const struct bkt_filter_desc *f);

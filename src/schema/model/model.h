@@ -143,7 +143,7 @@ struct bkt_filter_desc { /* one entry of creationProperties.filters, in any of i
     char      h5name[256];
     bool      has_level;
     unsigned  level;
-    unsigned *cd;        /* "parameters", or our own exact cd values */
+    unsigned *cd;        /* "parameters", or the connector's exact cd values */
     size_t    n_cd;
     bool      optional;
     bool aside; /* hidden from HSDS: a shuffle without a compressor, which HSDS would undo but never do */

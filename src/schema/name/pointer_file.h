@@ -2,8 +2,8 @@
  *
  * Some programs look at a file before they pass its name to HDF5 (netCDF-C, GDAL, file managers), so they
  * need a file.  A pointer file begins with HDF5's signature, so they take it for HDF5.  HDF5's own reader
- * then finds no superblock behind the signature and asks the connectors.  Ours opens the domain that the file
- * names:
+ * then finds no superblock behind the signature and asks the connectors.  This connector opens the domain
+ * that the file names:
  *
  *     \x89HDF\r\n\x1a\n  h5bucket 1\n  s3://bucket/path/a.h5\n
  *

@@ -24,9 +24,9 @@ struct bkt_name {
     enum bkt_name_use use;
 };
 /** Take apart a name as given to H5Fopen.
- *  @return BKT_OK; BKT_ENOENT: local evidence shows that the name isn't ours, and no network was touched
+ *  @return BKT_OK; BKT_ENOENT: local evidence shows without a request that the name is not a domain's
  *          (e.g. a plain path that isn't a directory with .domain.json, without a default bucket);
- *          BKT_EINVAL: it is ours but malformed */
+ *          BKT_EINVAL: it is a domain's, but malformed */
 BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, enum bkt_name_use use,
                                  struct bkt_name *out, struct bkt_err *err);
 /** The full name of the plain HDF5 file that @p name may mean instead of a domain: "s3://bucket/key" or

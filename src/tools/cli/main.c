@@ -66,7 +66,7 @@ static char *connector;
 
 const char *bkt_tool_connector(void) { return connector; }
 
-/* Removes HDF5_VOL_CONNECTOR from the environment.  If it named our connector, HDF5 would load the plugin
+/* Removes HDF5_VOL_CONNECTOR from the environment.  If it named this connector, HDF5 would load the plugin
  * beside the connector in this program, perhaps in another version.  The settings in the variable are used
  * all the same. */
 static void leave_plugin(void)

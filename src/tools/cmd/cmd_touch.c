@@ -43,7 +43,7 @@ static int has_parent(const struct bkt_bucket_place *p, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A folder of a plain file's name would hide that file from HSDS and from our own verbs. */
+/* A folder of a plain file's name would hide that file from HSDS and from the tool's verbs. */
 static int no_file_there(const struct bkt_tool *t, const struct bkt_bucket_place *p, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *at = strdup(p->path);

@@ -226,7 +226,7 @@ int bkt_diff_one_block(struct bkt_diff *d, const char *path, const struct bkt_bl
 
 /* ---- stored chunks ---- */
 
-/* A plain file's, under our connector. */
+/* The type of a plain file's object, under this connector. */
 static bool is_of_hdf5(hid_t dset)
 {
     const struct bkt_vobj *o = H5VLobject(dset);

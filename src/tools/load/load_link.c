@@ -69,8 +69,8 @@ static int open_as(struct load_job *l, const char *name, hid_t *out, struct bkt_
     return rc;
 }
 
-/* Looks beside the source, and on this machine also where HDF5 would look.  A source elsewhere never makes us
- * open a file of another place [I2]. */
+/* Looks beside the source, and on this machine also where HDF5 would look.  A source elsewhere never makes
+ * the tool open a file of another place [I2]. */
 int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err)
 {
     struct load_job *l = load;

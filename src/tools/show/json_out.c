@@ -46,7 +46,7 @@ void bkt_jout_open(struct bkt_jout *j, const char *key, char kind)
         return;
     fputc(kind, j->to);
     if (j->depth == BKT_JOUT_DEPTH)
-        abort(); /* the depth of our own code, never of the data */
+        abort(); /* the depth of the tool's code, never of the data */
     j->depth++;
     j->some[j->depth] = false;
     j->kind[j->depth] = kind;

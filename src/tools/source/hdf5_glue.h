@@ -36,7 +36,7 @@ struct h5_scales {
 bool h5_scales_read(hid_t dset, struct h5_scales *out);
 void h5_scales_fini(struct h5_scales *s);
 
-/** Make HDF5 print nothing by itself and find our connector in this program, whatever the environment says.
+/** Make HDF5 print nothing by itself and find the connector in this program, whatever the environment says.
  *  Gives a file access list that leads to it (H5Pclose).  @p info: the connector's info string, NULL or ""
  *  for none. */
 BKT_NODISCARD int h5_start(const char *info, hid_t *fapl, struct bkt_err *err);

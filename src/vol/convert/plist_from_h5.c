@@ -239,7 +239,8 @@ static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
 
 /* ---- fill value, times ---- */
 
-/* Fill values of the list @p id, which is our own: there too, bytes behind a string's NUL become zeros. */
+/* Fill values of the list @p id, which the connector made: there too, bytes behind a string's NUL become
+ * zeros. */
 static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct bkt_dset *d,
                      struct bkt_err *err)
 {

@@ -409,8 +409,8 @@ static herr_t set_filter(hid_t id, const struct bkt_filter_desc *f, size_t elem_
                        : H5Pset_filter(id, f->id, flags, cd.n, cd.v);
 }
 
-/* A filter that this HDF5 lacks is left out.  We decode it all the same, but h5diff, h5repack and the like
- * look at the list, and refuse to read data that seem unreadable. */
+/* A filter that this HDF5 lacks is left out.  The connector decodes it all the same, but h5diff, h5repack and
+ * the like look at the list, and refuse to read data that seem unreadable. */
 static bool to_show(const struct bkt_filter_desc *f)
 {
     bool known = f->id >= 0 && H5Zfilter_avail(f->id) > 0;
@@ -428,7 +428,7 @@ static herr_t set_filters(hid_t id, const struct bkt_dset *d, hid_t file_type)
     return 0;
 }
 
-/* The property list takes a copy of the value, so our value is reclaimed. */
+/* The property list takes a copy of the value, so the value is reclaimed. */
 int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d, hid_t file_type,
                          struct bkt_err *err)
 {

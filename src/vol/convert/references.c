@@ -164,7 +164,7 @@ static int target(struct bkt_vobj *in_file, const H5R_ref_t *ref, struct bkt_id 
     if (rc < 0)
         return bkt_err_copy(err, rc, &why);
     BKT_PASS(bkt_vobj_identify(obj, &fileno, &token, err));
-    /* The numbers of plain files and of our files are counted separately. */
+    /* The numbers of plain files and of domains are counted separately. */
     BKT_FAIL_IF(err,
                 fileno == in_file->file->fileno && bkt_vobj_is_in_file_of(in_file, H5VLobject(obj)) &&
                     !bkt_token_id(in_file->file->dom, &token, id),

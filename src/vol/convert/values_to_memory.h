@@ -1,7 +1,7 @@
 /* Conversion of stored elements to elements of the program's type, and back.  A tree is made once per read
  * or write (conversion_tree.c) and run over columns of elements (values_to_memory.c, values_from_memory.c).
  *
- * Only leaves go through H5Tconvert, many elements at a time; most numbers go through our own kernels
+ * Only leaves go through H5Tconvert, many elements at a time; most numbers go through kernels
  * instead (number_kernels.h).  Compounds, arrays, sequences, strings and references are walked here.  So
  * bytes of a compound that no field fills stay as they are.  Memory for sequences comes from the right
  * allocator at once.  References become the kind that the program asked for; HDF5 converts references of
@@ -142,7 +142,7 @@ bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t
 
 /* ---- conversion_tree.c ---- */
 /** The step by which numbers of type @p from become numbers of type @p to.  It does exactly the same as @p
- *  fn, HDF5's function for the two (H5Tfind).  False: we have no such step, and HDF5 converts. */
+ *  fn, HDF5's function for the two (H5Tfind).  False: there is no such step, and HDF5 converts. */
 bool bkt_value_tree_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
 /** The whole tree as a recast (free()); false: it needs HDF5, or more steps than a recast has. */
 bool bkt_value_tree_recast(const struct bkt_value_tree *c, struct bkt_recast **out);

@@ -29,7 +29,7 @@ struct bkt_copier_hooks {
     /** Open a file that references lead into, by its name in them, with HDF5's native connector: *out is the
      *  caller's.  If that is refused or fails, the references become null references.  May be NULL. */
     int (*open_beside)(void *arg, const char *name, hid_t *out, struct bkt_err *err);
-    /** Make a file access list of our connector, for that file.  NULL without open_beside. */
+    /** Make a file access list of the connector, for that file.  NULL without open_beside. */
     int (*connector)(const char *info, hid_t *fapl, struct bkt_err *err);
     /** Called when an unreadable part was left out: an object, its attribute (@p attr) or another part.
      *  NULL: an unreadable part is a failure. */

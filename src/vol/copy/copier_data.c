@@ -52,7 +52,8 @@ static bool chunks_agree(const struct data *d)
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(d->from);
     const bool domains = bkt_vobj_of_id(d->from) && bkt_vobj_of_id(d->to);
     unsigned opts = 0;
-    /* with chunk options HDF5 would take our chunks at the edge, which are filtered, for unfiltered ones */
+    /* with chunk options HDF5 would take the connector's chunks at the edge, which are filtered, for
+     * unfiltered ones */
     return d->chunked && (!d->c->o->sparse || H5Pget_nfilters(d->dcpl) > 0) && bkt_convert_is_plain(type) &&
            H5Pget_chunk_opts(d->dcpl, &opts) >= 0 && (opts == 0 || domains) &&
            bkt_filters_agree(d->from, d->to);

@@ -45,7 +45,7 @@ void bkt_copy_outside_fini(struct bkt_copier *c)
 }
 
 /* Copies a reference that HDF5 has read but not followed: a request for its object's name makes HDF5 open the
- * file, through our connector. */
+ * file, through the connector. */
 static int from_file(struct bkt_copier *c, const H5R_ref_t *from, H5R_ref_t *to, struct bkt_err *err)
 {
     const struct bkt_file_opener opener = {open_known, c};

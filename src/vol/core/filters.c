@@ -1,4 +1,4 @@
-/* The functions of filters that aren't ours.
+/* The functions of filters that the connector lacks.
  *
  * HDF5 has no public call that returns them.  Its libraries have a function H5Z_find() that does, but no
  * installed header declares it.  So it is looked up at run time, and its answer is checked before use.  It
@@ -419,7 +419,7 @@ hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, h
     hid_t made = H5I_INVALID_HID, list = H5Pcopy(dcpl);
     if (list >= 0 &&
         (in_domain || bkt_filters_relax(list) >= 0)) { /* in a domain the flags stay unchanged, too */
-        if (ours) /* also for a plain file: our connector gets the list before HDF5 does */
+        if (ours) /* also for a plain file: the connector gets the list before HDF5 does */
             mark(list, type, from ? &from->obj->dset : NULL);
         else
             bkt_filters_unmark(list); /* HDF5 keeps the list with the dataset */

@@ -1,5 +1,5 @@
-/* Filters of HDF5's creation lists: their functions where we have none, their parameters, and the filters of
- * a copied dataset, which are those of its source.
+/* Filters of HDF5's creation lists: their functions where the connector has none, their parameters, and the
+ * filters of a copied dataset, which are those of its source.
  *
  * When HDF5 makes a dataset, it asks the filters of the creation list for their parameters (set_local).
  * Some filters (bitshuffle) insert their parameters before those in the list, and so change a list that

@@ -16,8 +16,8 @@ herr_t bkt_h5err_publish(const struct bkt_err *err, int rc);
  *  PermissionError. */
 herr_t bkt_h5err_publish_file(const struct bkt_err *err, int rc);
 
-/** Call after one of our HDF5 calls failed: copy its innermost message into @p err, clear the stack,
- *  return BKT_EHDF5.  @p what: the attempted action. */
+/** Call after one of the connector's HDF5 calls failed: copy its innermost message into @p err, clear the
+ *  stack, return BKT_EHDF5.  @p what: the attempted action. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);
 
 /** The same for a program's own call on a plain HDF5 file: HDF5's message is the root cause as it is, since
@@ -25,7 +25,7 @@ int bkt_h5err_capture(struct bkt_err *err, const char *what);
 int bkt_h5err_capture_native(struct bkt_err *err, const char *what);
 
 /** Make a call of HDF5 on behalf of the program.  A failure is captured (h5err.h), and HDF5 doesn't print
- *  it: the program sees it once, when our callback has failed.  Returns a bkt code. */
+ *  it: the program sees it once, when the connector's callback has failed.  Returns a bkt code. */
 #define BKT_PASS_H5(err, call, what) BKT_PASS_H5_BY(bkt_h5err_capture, (err), (call), (what))
 /** The same, by bkt_h5err_capture_native(). */
 #define BKT_PASS_NATIVE(err, call, what) BKT_PASS_H5_BY(bkt_h5err_capture_native, (err), (call), (what))
@@ -54,16 +54,16 @@ int bkt_h5err_capture_native(struct bkt_err *err, const char *what);
 /** The innermost message of HDF5's stack, which is cleared; "" if it has no message. */
 void bkt_h5err_innermost(char msg[BKT_ERR_MSG]);
 
-/** Save the contents of HDF5's default stack before our own public calls, each of which wipes it.  For
- *  callbacks that HDF5 makes while it collects errors: when it looks for a connector for a file that could
- *  not be opened, or releases one.
+/** Save the contents of HDF5's default stack before the connector's public calls, each of which wipes it.
+ *  For callbacks that HDF5 makes while it collects errors: when it looks for a connector for a file that
+ *  could not be opened, or releases one.
  *  @return for bkt_h5err_restore(), which must follow before anything is published */
 hid_t bkt_h5err_hold(void);
 /** Restore the saved stack; @p held is invalid afterwards. */
 void bkt_h5err_restore(hid_t held);
 
-/** The program's way of printing failures (H5Eset_auto2), switched off while we call HDF5 on its behalf: a
- *  failure inside is printed once, when the program's own call has failed.  While a callback of the
+/** The program's way of printing failures (H5Eset_auto2), switched off while the connector calls HDF5 on its
+ *  behalf: a failure inside is printed once, when the program's own call has failed.  While a callback of the
  *  program runs, its printing is on again.  HDF5's stack stays as it is. */
 struct bkt_h5err_print {
     H5E_auto2_t fn;

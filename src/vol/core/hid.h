@@ -15,7 +15,7 @@ static inline void bkt_hid_closep(const hid_t *id)
 /** One more reference to @p id, for bkt_hid_closep(); H5I_INVALID_HID: HDF5 refuses, the reason is on its
  *  stack. */
 hid_t bkt_hid_hold(hid_t id);
-/** Whether our connector answers for an id, also for an object of a plain file. */
+/** Whether the connector answers for an id, also for an object of a plain file. */
 bool bkt_hid_is_ours(hid_t id);
 /** Hand an id over, so that the cleanup closes nothing. */
 static inline hid_t bkt_hid_take(hid_t *id)

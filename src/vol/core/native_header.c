@@ -23,7 +23,8 @@ static const struct {
              {H5I_ATTR, 64, 104}};
 _Static_assert(BKT_NATIVE_HEADER_BYTES >= 104, "a whole attribute has room");
 
-/* The file stays open while one of our files is: old region references lie in its heap (region_shadow.h). */
+/* The file stays open while one of the connector's files is: old region references lie in its heap
+ * (region_shadow.h). */
 static struct {
     unsigned char bytes[BKT_COUNT(kinds)][BKT_NATIVE_HEADER_BYTES];
     void               *file;

@@ -85,8 +85,8 @@ bool bkt_vobj_is_only_asked(const struct bkt_vobj *obj, const H5VL_loc_params_t 
     return true;
 }
 
-/* H5Rcreate_object() makes us look up a name; here it is called for an id that is known already.  HDF5's
- * global lock guards it. */
+/* H5Rcreate_object() makes the connector look up a name; here it is called for an id that is known already.
+ * HDF5's global lock guards it. */
 static const struct bkt_id *lookup_answer;
 
 const struct bkt_id *bkt_vobj_lookup_answer(void)

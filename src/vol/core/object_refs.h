@@ -31,7 +31,7 @@ ssize_t bkt_ref_object_name(const H5R_ref_t *ref, char *buf, size_t size);
 BKT_NODISCARD int bkt_vobj_ref_make(struct bkt_vobj *in_file, const struct bkt_id *id, hid_t region,
                                     const char *attr, H5R_ref_t *out, struct bkt_err *err);
 
-/* ---- for the callbacks: HDF5 makes references by asking us ---- */
+/* ---- for the callbacks: HDF5 makes references by asking the connector ---- */
 /** H5VL_OBJECT_GET_NAME: whether bkt_vobj_ref_id() asks, which needs only the target and no name. */
 bool bkt_vobj_is_only_asked(const struct bkt_vobj *obj, const H5VL_loc_params_t *loc);
 /** H5VL_OBJECT_LOOKUP: the id to return for any name; NULL: the name counts. */

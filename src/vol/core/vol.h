@@ -110,8 +110,9 @@ void             bkt_vobj_no_number(struct bkt_vobj *attr);
  *  is closed. */
 bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj,
                             const struct bkt_attr *a);
-/** Give up an id that we hold; negative is fine.  If the program ends with objects open, HDF5 closes every
- *  id by itself, ours before or while our callbacks run: no id may be closed twice then. */
+/** Give up an id that the connector holds; a negative one is ignored.  If the program ends with objects open,
+ *  HDF5 closes every id by itself, before or while the connector's callbacks run.  No id may be closed twice
+ *  then. */
 void bkt_vobj_drop_id(hid_t id);
 /** Hold an id of HDF5's connector between calls.  It gets one more reference than needed: H5Fget_obj_ids()
  *  lists the id, and it has to survive a program that closes it.  bkt_vobj_forget_id() gives both references

@@ -2,7 +2,7 @@
  *
  * Each dataset goes one of three ways.  STRAIGHT: into the program's buffer, as stored or recast on the
  * way (number_kernels.h).  IN_PLACE: into the program's buffer, and then converted there.  STAGED: into
- * memory of our own, then converted and spread, in pieces if it is large. */
+ * the connector's memory, then converted and spread, in pieces if it is large. */
 #include "vol/dataset/dataset_calls.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     return BKT_OK;
 }
 
-/* ---- elements that go into our own memory ---- */
+/* ---- elements that go into the connector's memory ---- */
 
 static int open_iters(struct job *j, struct bkt_err *err)
 {

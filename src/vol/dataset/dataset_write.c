@@ -1,7 +1,7 @@
 /* H5Dwrite and H5Dwrite_multi: one plan for all datasets of a call.
  *
  * If the program's elements are in stored form already, they go straight from its memory.  Else they are
- * gathered and converted in memory of our own, in pieces if there are many. */
+ * gathered and converted in the connector's memory, in pieces if there are many. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
     return BKT_OK;
 }
 
-/* ---- through memory of our own ---- */
+/* ---- through the connector's memory ---- */
 
 /* n elements of the selection, from number `first` on, in a row; *ours is memory to free. */
 static int gather(struct job *j, uint64_t first, size_t n, const unsigned char **out, unsigned char **ours,

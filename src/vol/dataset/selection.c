@@ -271,8 +271,8 @@ int bkt_dsel_transform(hid_t dxpl, hid_t mem_type, void *elems, size_t n, struct
 
 /* ---- pieces that follow one another in selection order ---- */
 
-/* Bytes of our own memory that a dataset's conversion takes, about: as much as scratch_pool.h keeps for the
- * next piece. */
+/* Bytes of the connector's memory that a dataset's conversion takes, about: as much as scratch_pool.h keeps
+ * for the next piece. */
 #define SHORT_PIECE (16u << 20)
 
 /* Pieces have up to @p most bytes if the selection isn't regular, or if a row of chunks is longer than

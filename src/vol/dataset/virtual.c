@@ -98,7 +98,7 @@ static int open_alone(struct bkt_vobj *root, const char *name, struct bkt_vobj *
     return rc;
 }
 
-/* Open the dataset @p name in our file @p f, as an id. */
+/* Open the dataset @p name in the domain @p f, as an id. */
 static int open_in_domain(struct bkt_file *f, const char *name, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *root = NULL;
@@ -414,7 +414,7 @@ struct each {
     hid_t type; /* the virtual dataset's */
 };
 
-/* An object of ours gets no id here: outside of HDF5's calls it can't have one. */
+/* An object of the connector gets no id here: outside of HDF5's calls it can't have one. */
 static int is_there(const struct bkt_view *v, const struct bkt_source_selection *p, hid_t type, bool *there,
                     bool *blank, struct bkt_err *err)
 {

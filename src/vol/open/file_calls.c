@@ -393,8 +393,9 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* HDF5 asks after its own connector failed, and holds an error on its stack for the case that we say no.
- * For an s3:// name that error is "no such file", whatever the server answered.  So our reason is added. */
+/* HDF5 asks after its own connector failed, and holds an error on its stack for the case that the connector
+ * refuses.  For an s3:// name that error is "no such file", whatever the server answered.  So the connector's
+ * reason is added. */
 int bkt_file_accessible_alone(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
     hid_t reported = bkt_h5err_hold();

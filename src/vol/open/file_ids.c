@@ -1,5 +1,5 @@
 /* Ids of open objects: their number, the list of them, and closing them with their file.  HDF5 knows the
- * ids, and we know which objects are ours. */
+ * ids, and this file knows the connector's objects. */
 #include "vol/open/file_calls.h"
 
 #include <H5VLconnector.h>

@@ -134,7 +134,7 @@ static int open_remote(const struct search *s, const char *as, const struct bkt_
 }
 
 /* A local domain's link may also name a plain HDF5 file (beside it, or anywhere on this machine, as in
- * HDF5).  A remote domain never makes us open a local file. */
+ * HDF5).  A remote domain never makes the connector open a local file. */
 static int try_name(const struct search *s, const char *as, struct bkt_err *err)
 {
     struct bkt_settings own;

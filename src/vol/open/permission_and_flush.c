@@ -46,11 +46,11 @@ static int flush_all(struct bkt_file *f, struct bkt_err *err)
     struct bkt_err why = {.n = 0};
     int rc = flush_chunks(f, err);
     if (f->closing)
-        bkt_chunks_let_go_begin(f->dom);
+        bkt_chunks_free_begin(f->dom);
     if (rc == BKT_OK || !bkt_domain_out_of_reach(f->dom))
         bkt_err_keep_first(&rc, err, bkt_domain_flush(f->dom, &why), &why);
     if (f->closing)
-        bkt_chunks_let_go_end(f->dom);
+        bkt_chunks_free_end(f->dom);
     return rc;
 }
 
@@ -292,6 +292,6 @@ herr_t bkt_vobj_close(struct bkt_vobj *o)
         id = o->obj->id;
     bkt_vobj_free(o);
     if (id.text[0])
-        bkt_edit_let_go(f->dom, &id);
+        bkt_edit_released(f->dom, &id);
     return 0;
 }

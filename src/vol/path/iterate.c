@@ -119,7 +119,7 @@ static bool first_time(struct bkt_map *seen, const struct bkt_id *id)
     return bkt_map_put(seen, id->text, BKT_ID_LEN, &yes, NULL) == BKT_OK;
 }
 
-/* The program's callback has failed with any negative value; ours are codes. */
+/* The program's callback has failed with any negative value; the connector's are codes. */
 static herr_t answer_of(herr_t program)
 {
     return program < 0 ? -1 : program;

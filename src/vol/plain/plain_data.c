@@ -29,7 +29,7 @@ static int dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid
     const struct bkt_dset *source;
     struct bkt_filters_held *held = bkt_filters_marked(dcpl, type, &source) ? bkt_filters_hold(dcpl) : NULL;
     BKT_CLEANUP(bkt_hid_closep)
-    hid_t list = H5Pcopy(dcpl); /* HDF5 keeps it with the dataset, so our mark is removed */
+    hid_t list = H5Pcopy(dcpl); /* HDF5 keeps it with the dataset, so the mark is removed */
     if (list >= 0)
         bkt_filters_unmark(list);
     int rc = BKT_PASS_NATIVE(err,

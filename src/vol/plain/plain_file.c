@@ -23,7 +23,8 @@ static const char *plain_path(const char *name, bool *said)
 hid_t bkt_native_fapl(hid_t like)
 {
     hid_t fapl = like >= 0 ? H5Pcopy(like) : H5Pcreate(H5P_FILE_ACCESS);
-    /* the close degree is handled here, as the ids open in the file are our own (H5Pset_fclose_degree) */
+    /* the close degree is handled here, as the ids open in the file are the connector's
+     * (H5Pset_fclose_degree) */
     if (fapl >= 0 &&
         (H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0 || H5Pset_fclose_degree(fapl, H5F_CLOSE_DEFAULT) < 0)) {
         (void)H5Pclose(fapl);

@@ -1,5 +1,5 @@
-/* Plain HDF5 files that the program opened or an external link led to.  Our objects only pass calls on to
- * an id of HDF5's native connector. */
+/* Plain HDF5 files that the program opened or an external link led to.  The connector's objects only pass
+ * calls on to an id of HDF5's native connector. */
 #pragma once
 
 #include "vol/core/vol.h"

@@ -176,8 +176,8 @@ static int with_list(struct bkt_remote *r, hid_t like, const struct bkt_settings
     return set_driver(*fapl, r, like, set, err);
 }
 
-/* If HDF5's native connector can't open a file, HDF5 asks other connectors, ours among them, whether the file
- * is theirs. */
+/* If HDF5's native connector can't open a file, HDF5 asks other connectors, this one among them, whether the
+ * file is theirs. */
 static unsigned at_work;
 
 bool bkt_remote_at_work(void)

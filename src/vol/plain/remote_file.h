@@ -2,7 +2,7 @@
  *
  * A name may be a domain's or a plain file's.  Both are asked for at once: while the domain's document is
  * fetched, the first bytes of the file come, too.  If the domain does not exist, HDF5's native connector
- * opens the file through our file driver (vol/vfd). */
+ * opens the file through the connector's file driver (vol/vfd). */
 #pragma once
 
 #include "base/bytes.h"
@@ -45,8 +45,8 @@ bool bkt_remote_at_work(void);
 hid_t bkt_remote_native(const char *name, unsigned flags, hid_t fapl);
 
 /** Open it with HDF5's native connector.
- *  @param like  the program's access list, or H5P_DEFAULT.  A family, split or multi driver stays, with our
- *               driver for its members.  Any other driver (ros3) is replaced by ours
+ *  @param like  the program's access list, or H5P_DEFAULT.  A family, split or multi driver stays, with the
+ *               connector's driver for its members.  Any other driver (ros3) is replaced by that driver
  *  @param out   an id of the native connector
  *  @return BKT_OK; BKT_ENOENT: the file does not exist; BKT_EUNSUP: it is to be written; BKT_EHDF5: HDF5
  *          refuses it; … */

@@ -9,7 +9,7 @@
 #include "storage/store.h"
 #include "vol/vfd/store_driver.h"
 
-#define SOON 5 /* seconds: HDF5 opens a file at once after it has asked whether it is ours */
+#define SOON 5 /* seconds: HDF5 opens a file at once after it has asked whether the driver takes it */
 
 /* One file that is being fetched. */
 struct expected {

@@ -52,7 +52,7 @@ int bkt_vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *siz
 
 /* ---- the file behind an object ---- */
 
-/* Whether HDF5 reads a file by our driver itself, and not by one that joins files of ours (a family). */
+/* Whether HDF5 reads a file by the connector's driver itself.  False: a driver joins its files (a family). */
 static bool is_ours(hid_t file)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Fget_access_plist(file);

@@ -1,4 +1,4 @@
-/* Reads of datasets in plain HDF5 files that our file driver reads from a store.
+/* Reads of datasets in plain HDF5 files that the connector's file driver reads from a store.
  *
  * HDF5's native connector opens the file and parses its metadata.  The elements are read by chunk, as those
  * of references: all ranges side by side, decoded by workers, read ahead, cached.  A struct

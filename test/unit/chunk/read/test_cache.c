@@ -30,8 +30,8 @@ static void test_forgotten(void)
     for (unsigned i = 0; i < N; i++) {
         struct bkt_cache_name *hold = NULL;
         CHECK(space_of(i, &hold), "number %u", i);
-        bkt_cache_let_go(cache, &hold);
-        CHECK(!hold, "let go");
+        bkt_cache_release(cache, &hold);
+        CHECK(!hold, "released");
         most = bkt_cache_n_names(cache) > most ? bkt_cache_n_names(cache) : most;
     }
     CHECK(most <= BOUND, "%zu names of %u are remembered", most, N);
@@ -43,20 +43,20 @@ static void test_kept(void)
     struct bkt_cache_name *held = NULL, *again = NULL;
     uint64_t          a = space_of(N, &held), b = space_of(N + 1, &again);
     keep(b, 7);
-    bkt_cache_let_go(cache, &again);
+    bkt_cache_release(cache, &again);
     for (unsigned i = 0; i < N; i++) {
         struct bkt_cache_name *hold = NULL;
         uint64_t          one  = space_of(i, &hold);
         CHECK(one && one != a && one != b, "%u has the number of another", i);
-        bkt_cache_let_go(cache, &hold);
+        bkt_cache_release(cache, &hold);
     }
     CHECK(space_of(N, &again) == a, "held, and another number now");
     CHECK(space_of(N + 1, &again) == b, "with an entry, and another number now"); /* lets go of the one before */
     struct bkt_cache_entry *e = bkt_cache_get(cache, b, 0);
     CHECK(e && e->data[0] == 7, "the entry is lost");
     bkt_cache_entry_release(e);
-    bkt_cache_let_go(cache, &again);
-    bkt_cache_let_go(cache, &held);
+    bkt_cache_release(cache, &again);
+    bkt_cache_release(cache, &held);
 }
 
 /* The number of names left after unneeded ones were forgotten, that is once there are fewer than before. */
@@ -66,7 +66,7 @@ static size_t left_over(void)
     for (unsigned i = 2 * N;; i++) {
         struct bkt_cache_name *hold = NULL;
         (void)space_of(i, &hold);
-        bkt_cache_let_go(cache, &hold);
+        bkt_cache_release(cache, &hold);
         now = bkt_cache_n_names(cache);
         if (now < before)
             return now - 1;
@@ -80,7 +80,7 @@ static void test_with_entries(void)
     struct bkt_cache_name *hold = NULL;
     for (unsigned i = 0; i < N; i++) {
         keep(space_of(i, &hold), (unsigned char)i);
-        bkt_cache_let_go(cache, &hold);
+        bkt_cache_release(cache, &hold);
     }
     size_t kept = 0;
     for (unsigned i = 0; i < N; i++) {
@@ -88,7 +88,7 @@ static void test_with_entries(void)
         CHECK(!e || e->data[0] == (unsigned char)i, "the entry of %u is another's", i);
         kept += e != NULL;
         bkt_cache_entry_release(e);
-        bkt_cache_let_go(cache, &hold);
+        bkt_cache_release(cache, &hold);
     }
     CHECK(kept > BOUND && kept < N, "%zu entries: the test tests nothing", kept);
     CHECK(bkt_cache_n_names(cache) <= 2 * kept + BOUND, "%zu names for %zu entries", bkt_cache_n_names(cache), kept);

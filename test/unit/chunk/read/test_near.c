@@ -67,7 +67,7 @@ int main(void)
     test_own_ranges();
     bkt_store_close(far);
     bkt_store_shutdown();
-    bkt_cache_let_go(cache, &hold);
+    bkt_cache_release(cache, &hold);
     bkt_settings_fini(&set);
     world_close(&w);
     return failures != 0;

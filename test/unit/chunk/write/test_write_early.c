@@ -87,7 +87,7 @@ static void memory_is_bounded(const char *settings, uint64_t cache, uint64_t fli
 }
 
 /* Before a close, stored chunks give back their memory; chunks that couldn't be stored stay for another try. */
-static void only_what_is_stored_is_let_go(void)
+static void only_stored_chunks_are_freed(void)
 {
     static const struct bkt_fault last_two = {.op = BKT_PUT, .skip = N_CHUNKS - 2, .times = 2, .code = BKT_EACCES};
     struct world                  w;
@@ -97,22 +97,22 @@ static void only_what_is_stored_is_let_go(void)
     for (uint64_t k = 0; k < N_CHUNKS; k++)
         write_chunk(&m, io, k, CHUNK, (int32_t)(k << 20));
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_EACCES, "%s", story(&err));
-    bkt_chunks_let_go_begin(w.dom);
-    bkt_chunks_let_go_begin(w.dom); /* once is enough */
-    bkt_chunks_let_go_end(w.dom);
+    bkt_chunks_free_begin(w.dom);
+    bkt_chunks_free_begin(w.dom); /* once is enough */
+    bkt_chunks_free_end(w.dom);
     struct bkt_write_cache *d = bkt_write_cache_of(w.dom, false);
     (void)pthread_mutex_lock(&d->window.lock);
     uint64_t used = d->used;
     (void)pthread_mutex_unlock(&d->window.lock);
     CHECK(used >= 2u << 20 && used < 3u << 20, "%llu bytes were kept", (unsigned long long)used);
-    model_check(&m, io, "let go");
-    faulty_end(&w, &m, io, "let go");
+    model_check(&m, io, "freed");
+    faulty_end(&w, &m, io, "freed");
 }
 
 int main(void)
 {
     whole_chunks_go_early();
-    only_what_is_stored_is_let_go();
+    only_stored_chunks_are_freed();
     memory_is_bounded("test.write_cache=1M", 1u << 20, 96u << 20);
     memory_is_bounded("test.write_cache=1M;test.in_flight=1M", 1u << 20, 1u << 20);
     bkt_domain_forget_probe();

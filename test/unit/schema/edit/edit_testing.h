@@ -108,8 +108,8 @@ static inline const struct bkt_object *get(struct bkt_domain *d, const struct bk
     return *o;
 }
 
-/* Hold none: removed objects go when they have no holder. */
-static inline void let_go(void)
+/* Release all held objects: a removed object is deleted when it has no holder. */
+static inline void release_all(void)
 {
     for (size_t i = 0; i < BKT_COUNT(in_hand.of); i++) {
         bkt_object_release(in_hand.of[i]);

@@ -55,7 +55,7 @@ static inline bool is_in_store(struct bkt_domain *d, const struct bkt_id *id)
 
 static inline void unlink_it(struct bkt_domain *d, const struct bkt_id *group, const char *of)
 {
-    let_go();
+    release_all();
     OK(bkt_edit_unlink(d, group, of, err));
 }
 

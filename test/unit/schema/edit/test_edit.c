@@ -221,7 +221,7 @@ static void a_tree_goes_with_its_last_link(void)
     OK(bkt_edit_unlink(d, &root, "two", err));
     OK(bkt_domain_flush(d, err));
     CHECK(stored(d, "") == all - 4 && get(d, &two)->extra_refs == 1, "kept by its reference count");
-    let_go();
+    release_all();
     OK(bkt_edit_refcount(d, &two, -1, err));
     OK(bkt_domain_flush(d, err));
     CHECK(stored(d, "") == all - 5, "now it goes");

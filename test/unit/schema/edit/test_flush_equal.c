@@ -64,7 +64,7 @@ static void links_renamed_to_taken_names(void)
         OK(bkt_edit_link(d, &b, &taken, err));
         OK(bkt_domain_flush(d, err));
         OK(bkt_edit_link(e, &b, &moved, err));
-        let_go();
+        release_all();
         OK(bkt_edit_unlink(e, &b, "old", err));
         for (int i = 0; i < 2; i++) {
             FAILS(BKT_EEXIST, "/b/new", bkt_domain_flush(e, err));
@@ -72,7 +72,7 @@ static void links_renamed_to_taken_names(void)
             CHECK(l && l->cls == cls && strcmp(l->path, "/x") == 0, "%d: its old name is stored", external);
             bkt_domain_close(f);
         }
-        let_go();
+        release_all();
         OK(bkt_edit_unlink(e, &b, "new", err));
         OK(bkt_domain_flush(e, err));
         const struct bkt_links *l = &fresh_look(&b, &f)->group.links;
@@ -267,10 +267,10 @@ static void attributes_name_theirs(void)
         refer(d[1], &h, "pair", &m[1], true);
         refer(d[1], &ds, "plain", &m[1], false);
         refer(d[1], &ds, "pair", &m[1], true);
-        if (how) { /* they are stored, and the cache has let go of their objects, before the link is made */
+        if (how) { /* they are stored, and the cache has released their objects, before the link is made */
             OK(bkt_edit_keep(d[1], &m[1], err));
             OK(bkt_domain_flush(d[1], err));
-            let_go();
+            release_all();
             bkt_objects_drop(d[1]->objects, &h, false);
             bkt_objects_drop(d[1]->objects, &ds, false);
         }

@@ -34,7 +34,7 @@ static struct bkt_domain *with_two(struct bkt_id *a, struct bkt_id *b, struct bk
     OK(bkt_domain_flush(d, err));
     *other = open_other(name);
     (void)get(*other, bkt_domain_root(d)), (void)get(*other, a), (void)get(*other, b);
-    let_go();
+    release_all();
     return d;
 }
 
@@ -335,7 +335,7 @@ int main(void)
     our_object_is_deleted();
     a_deleted_object_beside_a_clash();
     a_group_with_a_waiting_link_is_deleted();
-    let_go();
+    release_all();
     domains_end();
     return failures ? 1 : 0;
 }

@@ -79,7 +79,7 @@ static void a_tree_linked_meanwhile(void)
     link_it(d, &a, "in", &in);
     link_it(d, &in, "deep", &deep);
     link_it(d, &root, "other", &other);
-    let_go();
+    release_all();
     OK(bkt_domain_flush(d, err));
     e = counted(&deep);
     link_it(d, &b, "a, too", &a);
@@ -112,7 +112,7 @@ static void read_anew(void)
     struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
     link_it(d, &b, "too", &ds);
     OK(bkt_domain_flush(d, err));
-    let_go();
+    release_all();
     bkt_objects_drop(e->objects, &b, false); /* as if others had needed its place in the cache */
     link_it(e, &b, "mine", &a);
     OK(bkt_domain_flush(e, err));

@@ -182,7 +182,7 @@ static void a_spared_link_keeps_its_object(void)
     OK(bkt_domain_flush(d, err));
     e = open_other(name);
     (void)get(e, &b);
-    let_go();
+    release_all();
     unlink_it(d, &b, "x");
     link_it(d, &b, "x", &u);
     unlink_it(d, &b, "y");
@@ -309,7 +309,7 @@ static void no_link_leads_to_a_deleted_object(bool early)
         if (how != ONE_MORE_LINK)
             unlink_it(e, &b, "x");
         set_attr(e, &a, "v", 1, ATTR_CREATE);
-        let_go();
+        release_all();
         unlink_it(d, &b, "x");
         OK(bkt_domain_flush(d, err));
         CHECK(!is_in_store(d, &x), "deleted");
