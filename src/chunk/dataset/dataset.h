@@ -29,66 +29,66 @@ struct bkt_pattern {
 
 /** A file that references point into. */
 struct bkt_chunk_file {
-    char             *uri, *key;
-    struct bkt_store *store; /* the domain's */
-    bool              own_store; /* pieces of several files, joined */
-    char             *etag;  /* If-Match for every range; NULL: not recorded */
+    char *uri, *key;
+    struct bkt_store *store;     /* the domain's */
+    bool own_store;              /* pieces of several files, joined */
+    char *etag;                  /* If-Match for every range; NULL: not recorded */
     struct bkt_version *version; /* compared if no ETag is recorded; NULL: not compared */
-    uint64_t          space; /* cache number of its ranges */
-    struct bkt_cache *cache; /* the cache of `hold`; NULL: there is none */
-    struct bkt_cache_name *hold;  /* holder of `space` */
-    uint64_t          base;  /* position of the file's first byte in that space */
-    bool object;             /* a chunk object of the domain whose bytes are the elements: it may be absent */
+    uint64_t space;              /* cache number of its ranges */
+    struct bkt_cache *cache;     /* the cache of `hold`; NULL: there is none */
+    struct bkt_cache_name *hold; /* holder of `space` */
+    uint64_t base;               /* position of the file's first byte in that space */
+    bool object; /* a chunk object of the domain whose bytes are the elements: it may be absent */
 };
 
 enum bkt_where { BKT_AT_NONE, BKT_AT_OBJECTS, BKT_AT_CONTIGUOUS, BKT_AT_CHUNKS, BKT_AT_TABLE };
 
 struct bkt_dsetio {
-    struct bkt_domain         *dom;
-    const struct bkt_object   *obj;
-    char                      *path;  /* path that the program used, for messages; NULL: unknown */
-    const struct bkt_dset     *ds;
+    struct bkt_domain *dom;
+    const struct bkt_object *obj;
+    char *path; /* path that the program used, for messages; NULL: unknown */
+    const struct bkt_dset *ds;
     const struct bkt_settings *set;
-    struct bkt_cache          *cache; /* NULL: there is none */
-    uint64_t                   space; /* cache number of its decoded chunks */
-    uint64_t                   slice_space; /* cache number of parts of its chunk objects: chunk n begins at
-                                               n * chunk_bytes */
-    struct bkt_cache_name          *holds[2];    /* holders of both numbers */
-    uint64_t                   space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
-    enum bkt_where             where;
-    bool                       var;
-    size_t                     elem_size;   /* fixed-size types */
-    unsigned                   rank;        /* of the grid; 1 for a scalar */
-    uint64_t                   cdims[BKT_MAX_RANK];
-    uint64_t                   chunk_elems;
-    size_t                     chunk_bytes; /* decoded; fixed-size types */
-    struct bkt_hsds_codec      codec;       /* OBJECTS */
-    struct bkt_pipeline        pipe;        /* references */
-    bool                       filtered;    /* references: the whole chunk is needed to decode any of it */
-    struct bkt_cache_entry         *fill;        /* one element, stored form; NULL: bad_fill */
-    bool                       zero_fill;
-    struct bkt_pattern         pattern;     /* not guarded by the lock */
-    struct bkt_err             bad;         /* code != 0: why no element can be read */
-    struct bkt_err             bad_fill;    /* why a missing chunk can't be filled */
-    pthread_mutex_t            lock;        /* guards what follows */
-    struct bkt_map            *files;       /* uri -> struct bkt_chunk_file */
-    struct bkt_dsetio         *table;
-    struct bkt_reference_table_first *first; /* the table's first chunk, under way; NULL: not requested */
+    struct bkt_cache *cache; /* NULL: there is none */
+    uint64_t space;          /* cache number of its decoded chunks */
+    /* cache number of parts of its chunk objects: chunk n begins at n * chunk_bytes */
+    uint64_t slice_space;
+    struct bkt_cache_name *holds[2];   /* holders of both numbers */
+    uint64_t space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
+    enum bkt_where where;
+    bool var;
+    size_t elem_size; /* fixed-size types */
+    unsigned rank;    /* of the grid; 1 for a scalar */
+    uint64_t cdims[BKT_MAX_RANK];
+    uint64_t chunk_elems;
+    size_t chunk_bytes;           /* decoded; fixed-size types */
+    struct bkt_hsds_codec codec;  /* OBJECTS */
+    struct bkt_pipeline pipe;     /* references */
+    bool filtered;                /* references: the whole chunk is needed to decode any of it */
+    struct bkt_cache_entry *fill; /* one element, stored form; NULL: bad_fill */
+    bool zero_fill;
+    struct bkt_pattern pattern; /* not guarded by the lock */
+    struct bkt_err bad;         /* code != 0: why no element can be read */
+    struct bkt_err bad_fill;    /* why a missing chunk can't be filled */
+    pthread_mutex_t lock;       /* guards what follows */
+    struct bkt_map *files;      /* uri -> struct bkt_chunk_file */
+    struct bkt_dsetio *table;
+    struct bkt_reference_table_first *first;   /* the table's first chunk, under way; NULL: not requested */
     void (*first_free)(struct bkt_dsetio *io); /* if `first` is set: waits for the request, and forgets it */
-    bool                       shared;      /* bkt_dsetio_share(): doesn't keep the domain open */
-    struct bkt_file_chunk *found;           /* TABLE: the chunks in place of a table, by index; NULL: no
-                                                chunk */
-    size_t                     n_found;
-    bool                       found_partly; /* `found` has only the chunks that reads asked for so far */
+    bool shared;                               /* bkt_dsetio_share(): doesn't keep the domain open */
+    /* TABLE: the chunks in place of a table, by index; NULL: no chunk */
+    struct bkt_file_chunk *found;
+    size_t n_found;
+    bool found_partly;            /* `found` has only the chunks that reads asked for so far */
     struct bkt_chunk_file *given; /* the file of all references, among `files`; NULL: the layout names it */
-    bool                       hdf5;        /* OBJECTS: chunk objects hold the output of HDF5's own filters
-                                               (pipe) */
+    /* OBJECTS: chunk objects hold the output of HDF5's own filters (pipe) */
+    bool hdf5;
     /* For callers that only ask where chunks lie; set right after opening. */
-    bool                       places_only; /* files are named, not opened: nothing can be read */
+    bool places_only; /* files are named, not opened: nothing can be read */
     /* Called for each chunk with an impossible place, which is left out then; NULL: the first such chunk is
      * an error. */
     void (*bad_place)(const uint64_t *coord, const struct bkt_err *why, void *arg);
-    void                      *bad_arg;
+    void *bad_arg;
 };
 
 /** The coordinate of a chunk by its number, row-major in the grid of all chunks.  False: the extent has no

@@ -5,10 +5,10 @@
 
 struct bkt_write_plan {
     const struct bkt_write *w;
-    struct bkt_dsetio      *io;
-    struct bkt_grid         grid;
-    struct bkt_mem_layout       mem; /* fixed-size types */
-    struct bkt_wset        *ws;
+    struct bkt_dsetio *io;
+    struct bkt_grid grid;
+    struct bkt_mem_layout mem; /* fixed-size types */
+    struct bkt_wset *ws;
 };
 
 /** Plan a write, after checking it.  bkt_write_plan_fini() in any case. */
@@ -41,9 +41,9 @@ BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_writ
 /** The direct writes of one bkt_write_datasets(). */
 struct bkt_uncached_write {
     struct bkt_window window; /* tasks under way; its lock guards the members below */
-    int             rc; /* of the first failure */
-    struct bkt_err  err;
-    atomic_bool     cancel;
+    int rc;                   /* of the first failure */
+    struct bkt_err err;
+    atomic_bool cancel;
     struct bkt_domain *dom; /* domain of the last task started */
 };
 

@@ -23,12 +23,12 @@
 struct bkt_message_names; /* edit.h */
 
 struct bkt_write {
-    struct bkt_dsetio      *io;
-    const struct bkt_sel   *file;   /* in the dataset's current extent (its rank and dims are checked) */
+    struct bkt_dsetio *io;
+    const struct bkt_sel *file; /* in the dataset's current extent (its rank and dims are checked) */
     /* fixed-size types: packed stored elements */
     /* where in src, in elements of elem_size; NULL: contiguous, in selection order */
     const struct bkt_sel *mem;
-    const void             *src;
+    const void *src;
     /* variable-size types: one stored element each, in selection order (mem and src unused) */
     const struct bkt_slice *slices;
 };

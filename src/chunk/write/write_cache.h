@@ -29,8 +29,8 @@ struct bkt_wvar {
     struct bkt_buf bytes;
     struct bkt_wvar_el {
         size_t at, n;
-    } *el; /* chunk_elems; meaningful where the mask has a bit and `fresh` too */
-    size_t    wasted; /* bytes no longer used by any element */
+    } *el;           /* chunk_elems; meaningful where the mask has a bit and `fresh` too */
+    size_t wasted;   /* bytes no longer used by any element */
     uint64_t *fresh; /* bit per element: set: it is in `bytes`, not yet in e */
 };
 
@@ -43,75 +43,76 @@ enum bkt_wlist_kind {
 
 /** The written chunks of one dataset. */
 struct bkt_wset {
-    struct bkt_write_cache  *cache;
-    struct bkt_id      id;
-    struct bkt_dsetio *io;      /* its own copy, which doesn't keep the domain open */
-    struct bkt_map    *chunks;  /* coordinate -> struct bkt_wchunk */
-    uint64_t           space, slice_space; /* cache numbers of its chunks, and of parts of them, from the
-                                              first write on */
-    uint64_t           space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
-    bool               is_new;  /* everything stored of it was stored by this process */
-    uint32_t          *few;     /* chunks that this process stored: hashes of coordinates; NULL: nothing, or
-                                   `stored` has them */
-    size_t             n_few, few_cap;
-    uint64_t          *stored;  /* the same for many chunks: a bit for each hash; NULL: not used */
-    unsigned           users;   /* write plans under way */
-    uint64_t           cost;    /* bytes of memory, with io */
-    uint64_t           serial;  /* of the last write that asked for it */
-    bool               again;   /* chunks were written again just after they had been stored: no chunk is
-                                   stored early any more */
-    bool               untrimmed; /* chunks left by a shrink couldn't be deleted */
-    uint64_t           known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
+    struct bkt_write_cache *cache;
+    struct bkt_id id;
+    struct bkt_dsetio *io;  /* its own copy, which doesn't keep the domain open */
+    struct bkt_map *chunks; /* coordinate -> struct bkt_wchunk */
+    /* cache numbers of its chunks, and of parts of them, from the first write on */
+    uint64_t space, slice_space;
+    uint64_t space_dims[BKT_MAX_RANK]; /* the extent that both number chunks in */
+    bool is_new;                       /* everything stored of it was stored by this process */
+    /* chunks that this process stored: hashes of coordinates; NULL: nothing, or `stored` has them */
+    uint32_t *few;
+    size_t n_few, few_cap;
+    uint64_t *stored; /* the same for many chunks: a bit for each hash; NULL: not used */
+    unsigned users;   /* write plans under way */
+    uint64_t cost;    /* bytes of memory, with io */
+    uint64_t serial;  /* of the last write that asked for it */
+    /* chunks were written again just after they had been stored: no chunk is stored early any more */
+    bool again;
+    bool untrimmed;               /* chunks left by a shrink couldn't be deleted */
+    uint64_t known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
 };
 
 struct bkt_wchunk {
-    struct bkt_wset   *ws;
+    struct bkt_wset *ws;
     struct bkt_wchunk *prev, *next; /* in its list: written longest ago first */
-    struct bkt_cache_entry *e;           /* elements; NULL: not there yet */
-    uint64_t          *mask;        /* chunk_elems bits; NULL: all clear */
-    uint64_t           n_dirty;     /* bits set */
-    bool               whole;       /* every element was written: no condition, no base */
-    bool               complete;    /* all elements of e are valid */
-    bool               outdated;    /* not complete, but all elements of e were valid for a version that was
-                                       stored before */
-    enum bkt_wlist_kind list;       /* the list that it is in */
-    enum bkt_base      base;
-    char               etag[BKT_ETAG_MAX];
-    struct bkt_wvar   *over;        /* variable-size types */
-    struct bkt_buf     raw;         /* encoded by the program, stored unchanged; e has the decoded elements,
-                                       or is NULL */
-    bool               is_raw;
-    struct bkt_store_task  *task;
-    int                rc;          /* why it could not be stored or loaded */
-    struct bkt_err    *err;
-    uint64_t           early;       /* not 0: stored before a flush or the filling cache asked for it; number
-                                       of flushes at that time, plus 1 */
-    uint64_t           cost;        /* bytes of memory counted */
-    uint64_t           coord[];     /* ws->io->rank */
+    struct bkt_cache_entry *e;      /* elements; NULL: not there yet */
+    uint64_t *mask;                 /* chunk_elems bits; NULL: all clear */
+    uint64_t n_dirty;               /* bits set */
+    bool whole;                     /* every element was written: no condition, no base */
+    bool complete;                  /* all elements of e are valid */
+    /* not complete, but all elements of e were valid for a version that was stored before */
+    bool outdated;
+    enum bkt_wlist_kind list; /* the list that it is in */
+    enum bkt_base base;
+    char etag[BKT_ETAG_MAX];
+    struct bkt_wvar *over; /* variable-size types */
+    /* encoded by the program, stored unchanged; e has the decoded elements, or is NULL */
+    struct bkt_buf raw;
+    bool is_raw;
+    struct bkt_store_task *task;
+    int rc; /* why it could not be stored or loaded */
+    struct bkt_err *err;
+    /* not 0: stored before a flush or the filling cache asked for it; number of flushes at that time, plus 1
+     * */
+    uint64_t early;
+    uint64_t cost;    /* bytes of memory counted */
+    uint64_t coord[]; /* ws->io->rank */
 };
 
 struct bkt_wlist { /* written longest ago first */
     struct bkt_wchunk *head, *tail;
 };
 struct bkt_write_cache {
-    struct bkt_window  window;   /* chunks under way; its lock guards everything here */
-    struct bkt_forkguard guard;  /* of that lock */
-    struct bkt_domain *dom;      /* not retained: it outlives this struct */
-    struct bkt_cache  *cache;
-    struct bkt_map    *sets;     /* dataset id -> struct bkt_wset */
-    struct bkt_map *refs;        /* ids of datasets with references that were ever written to; NULL: empty */
-    struct bkt_wlist   list[BKT_LISTS];
-    uint64_t           limit;    /* bytes */
-    uint64_t           used;     /* bytes of all chunks kept */
-    uint64_t           n_dirty;  /* bytes of chunks to be stored and not under way */
-    uint64_t           n_flushes;
-    uint64_t           n_spaces;
-    uint64_t           n_asked;  /* counts requests for sets */
-    size_t             trim_at;  /* at so many sets, unused ones are freed */
-    bool               any_untrimmed; /* some set's */
-    struct bkt_job     freeing; /* a task of the window */
-    bool               is_freeing;
-    pid_t              pid;
+    struct bkt_window window;   /* chunks under way; its lock guards everything here */
+    struct bkt_forkguard guard; /* of that lock */
+    struct bkt_domain *dom;     /* not retained: it outlives this struct */
+    struct bkt_cache *cache;
+    struct bkt_map *sets; /* dataset id -> struct bkt_wset */
+    struct bkt_map *refs; /* ids of datasets with references that were ever written to; NULL: empty */
+    struct bkt_wlist list[BKT_LISTS];
+    uint64_t limit;   /* bytes */
+    uint64_t used;    /* bytes of all chunks kept */
+    uint64_t n_dirty; /* bytes of chunks to be stored and not under way */
+    uint64_t n_flushes;
+    uint64_t n_spaces;
+    uint64_t n_asked;       /* counts requests for sets */
+    size_t trim_at;         /* at so many sets, unused ones are freed */
+    bool any_untrimmed;     /* some set's */
+    struct bkt_job freeing; /* a task of the window */
+    bool is_freeing;
+    pid_t pid;
 };
 
 /* ---- write_cache.c, write_cache_read.c; bkt_wchunk_reserve(): chunk/write/write.c ---- */

@@ -13,14 +13,14 @@
 #include "schema/edit/edit.h"
 
 struct bkt_uncached_write_task {
-    struct bkt_job          job;
+    struct bkt_job job;
     struct bkt_req req;
     struct bkt_uncached_write *call;
     const struct bkt_write_plan *p;
-    uint64_t                k, cost;
-    uint64_t                coord[BKT_MAX_RANK];
-    unsigned char          *tmp;
-    struct bkt_buf          out, key;
+    uint64_t k, cost;
+    uint64_t coord[BKT_MAX_RANK];
+    unsigned char *tmp;
+    struct bkt_buf out, key;
 };
 
 void bkt_uncached_write_init(struct bkt_uncached_write *r, uint64_t limit)

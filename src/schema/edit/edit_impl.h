@@ -35,10 +35,10 @@ struct bkt_old_entry {
 /** Change of a dataset's extent. */
 struct bkt_extent_change {
     /* it was `old`; after PUTs whose answers were lost, anything from `low` to `high` may be stored */
-    bool     resized;
-    bool     trimmed; /* elements within `from`, outside `to`, are gone */
-    bool     written; /* bkt_edit_written() */
-    bool waits;       /* chunks that it grew for aren't stored yet */
+    bool resized;
+    bool trimmed; /* elements within `from`, outside `to`, are gone */
+    bool written; /* bkt_edit_written() */
+    bool waits;   /* chunks that it grew for aren't stored yet */
     uint64_t old[BKT_MAX_RANK], low[BKT_MAX_RANK], high[BKT_MAX_RANK], from[BKT_MAX_RANK], to[BKT_MAX_RANK];
 };
 
@@ -60,23 +60,23 @@ enum bkt_put_state {
 };
 
 struct bkt_change {
-    struct bkt_id      id;
-    struct bkt_object *obj;     /* NULL: removed */
-    bool               is_new;  /* not stored yet, as far as is known */
-    bool               keep;    /* wanted without a link */
-    bool               removed; /* to be deleted */
-    bool               tried;   /* a failed PUT may have reached the store */
+    struct bkt_id id;
+    struct bkt_object *obj; /* NULL: removed */
+    bool is_new;            /* not stored yet, as far as is known */
+    bool keep;              /* wanted without a link */
+    bool removed;           /* to be deleted */
+    bool tried;             /* a failed PUT may have reached the store */
     /* bytes that it takes up, roughly; serial: when it was touched last */
-    uint64_t           bytes, serial;
-    bool               comment;
-    bool               numbers; /* of links or attributes: a number that was given is unused now */
-    int64_t            refs;    /* change of extra_refs */
+    uint64_t bytes, serial;
+    bool comment;
+    bool numbers; /* of links or attributes: a number that was given is unused now */
+    int64_t refs; /* change of extra_refs */
     /* stands beside refs in the store: the writer, and which of its changes; "": no change yet */
-    char               refs_id[17];
-    int64_t            uses;    /* change of uses */
-    struct bkt_map    *links, *attrs; /* name -> enum bkt_delta; NULL: none */
-    struct bkt_map *old_links, *old_attrs; /* name -> struct bkt_old_entry; NULL: none */
-    struct bkt_extent_change *extent; /* NULL: unchanged */
+    char refs_id[17];
+    int64_t uses;                            /* change of uses */
+    struct bkt_map *links, *attrs;           /* name -> enum bkt_delta; NULL: none */
+    struct bkt_map *old_links, *old_attrs;   /* name -> struct bkt_old_entry; NULL: none */
+    struct bkt_extent_change *extent;        /* NULL: unchanged */
     struct bkt_map *kept_links, *kept_attrs; /* name -> enum bkt_kept, as of the last attempt; NULL: none */
     /* name of a kept link that collided -> id of the other writer's target; NULL: none */
     struct bkt_map *theirs;
@@ -87,21 +87,21 @@ struct bkt_change {
     struct bkt_map *equal;
     /* targets of links whose names here are another writer's in the store; NULL: none */
     struct bkt_map *taken;
-    bool reread;            /* the stored version has names that the object in memory lacks */
+    bool reread; /* the stored version has names that the object in memory lacks */
     /* while it is flushed */
-    struct bkt_buf     text;    /* the text of the PUT */
-    char              *etag;    /* of the version that the deltas are put on; NULL: to be read */
-    bool               foreign; /* that version is another than the object's own */
-    bool same;                  /* text equals what is stored already */
+    struct bkt_buf text; /* the text of the PUT */
+    char *etag;          /* of the version that the deltas are put on; NULL: to be read */
+    bool foreign;        /* that version is another than the object's own */
+    bool same;           /* text equals what is stored already */
     enum bkt_put_state state;
 };
 
 struct bkt_edits {
-    struct bkt_id_source ids; /* where ids of new objects come from, if `agreed` */
-    bool agreed;              /* agreed.h */
-    struct bkt_map *changes; /* id -> struct bkt_change */
-    struct bkt_map *loose;   /* objects that lost their last link while they were held */
-    double          clock;   /* the latest time stamp given out */
+    struct bkt_id_source ids;           /* where ids of new objects come from, if `agreed` */
+    bool agreed;                        /* agreed.h */
+    struct bkt_map *changes;            /* id -> struct bkt_change */
+    struct bkt_map *loose;              /* objects that lost their last link while they were held */
+    double clock;                       /* the latest time stamp given out */
     const struct bkt_edit_hooks *hooks; /* NULL: none */
     /* ids that this process made -> struct bkt_id of the objects that stand for them now; NULL: none */
     struct bkt_map *alias;
@@ -124,25 +124,25 @@ struct bkt_edits {
     /* this process's id among writers that change counts (0: not chosen yet); its changes of counts */
     uint64_t writer, n_counts;
     uint64_t spill_at; /* dirty_bytes from which on another attempt is worthwhile (flush_pressure.c) */
-    bool     spilling;
+    bool spilling;
     bool doubt; /* bkt_edit_doubt() */
     /* the whole store is out of reach, so that further requests are useless now; as of the last
      * bkt_flush_some() */
     bool out_of_reach;
     /* much of it can only be stored in a flush's order, and be released afterwards */
-    bool     ordered;
-    pid_t    pid;     /* the process that made the changes */
+    bool ordered;
+    pid_t pid; /* the process that made the changes */
     /* ids of changed objects that other writers have deleted, for the report of the next flush of all */
     struct bkt_message_names gone;
-    bool     touched; /* chunks were written since bkt_domain_drop_stale() looked */
-    time_t   looked;  /* when bkt_domain_drop_stale() looked; 0: never */
+    bool touched;  /* chunks were written since bkt_domain_drop_stale() looked */
+    time_t looked; /* when bkt_domain_drop_stale() looked; 0: never */
     /* a domain that isn't stored yet */
-    bool           fresh, replace; /* replace: replace whatever document is there */
-    bool           counted;        /* in bkt_registry_count_fresh() */
-    char          *old_etag; /* of the document that it replaces; NULL: none */
-    struct bkt_id  old_root; /* whose objects are deleted once it is stored; "" none */
-    char         **folders;  /* paths of folders that lack a document, outermost first */
-    size_t         n_folders;
+    bool fresh, replace;    /* replace: replace whatever document is there */
+    bool counted;           /* in bkt_registry_count_fresh() */
+    char *old_etag;         /* of the document that it replaces; NULL: none */
+    struct bkt_id old_root; /* whose objects are deleted once it is stored; "" none */
+    char **folders;         /* paths of folders that lack a document, outermost first */
+    size_t n_folders;
 };
 
 /** Forget one object's deltas, and release the object. */

@@ -27,8 +27,8 @@ struct bkt_pace {
 
 /** The way to one origin; belongs to a store and outlives its exchanges. */
 struct bkt_net {
-    char    *origin; /* exchanges with one origin share connections, e.g. "https://host:443" */
-    char    *ca_bundle;
+    char *origin; /* exchanges with one origin share connections, e.g. "https://host:443" */
+    char *ca_bundle;
     unsigned connections, hedge;
     unsigned io_threads; /* threads over which exchanges with it are spread */
     struct bkt_pace *pace;
@@ -73,13 +73,14 @@ struct bkt_leg {
 struct bkt_xfer {
     /* in; unchanged until done() */
     const struct bkt_net *net;
-    const char           *method; /* GET, HEAD, PUT, DELETE, POST */
-    const void           *put;
-    size_t                put_len;
-    bool                  small;         /* see bkt_req */
-    uint64_t              not_before_ms; /* bkt_engine_now(); wait until then; 0: at once */
-    const atomic_bool    *cancel;        /* ends the waiting early; begin() then decides.  A GET under way
-                                            ends as BKT_WIRE_CANCEL, after a call of bkt_engine_cancelled() */
+    const char *method; /* GET, HEAD, PUT, DELETE, POST */
+    const void *put;
+    size_t put_len;
+    bool small;             /* see bkt_req */
+    uint64_t not_before_ms; /* bkt_engine_now(); wait until then; 0: at once */
+    /* ends the waiting early; begin() then decides.  A GET under way ends as BKT_WIRE_CANCEL, after a call of
+     * bkt_engine_cancelled() */
+    const atomic_bool *cancel;
     /** Called when a connection is free: fill in url, headers and timeout_ms.  False: the engine has to drop
      *  the exchange.  It has failed, or will be submitted again later, and may have been freed. */
     bool (*begin)(struct bkt_xfer *x);
@@ -94,45 +95,45 @@ struct bkt_xfer {
     void (*done)(struct bkt_xfer *x);
 
     /* in, from begin(); owned and freed by the caller */
-    const char        *url;
+    const char *url;
     struct curl_slist *headers;
-    uint64_t           timeout_ms; /* extended by bkt_retry_allowance() of `moved` */
+    uint64_t timeout_ms;        /* extended by bkt_retry_allowance() of `moved` */
     struct curl_slist *cookies; /* sent where libcurl's rules allow it, as libcurl lists them; NULL: none */
-    bool               keep_cookies; /* report the cookies that are known after the answer */
+    bool keep_cookies;          /* report the cookies that are known after the answer */
 
     /* out */
     enum bkt_wire wire;
-    long          status;
-    char          why[256];       /* libcurl's message about a failure */
-    bool          tls_failed;     /* the failure is one of TLS */
-    uint64_t      moved;          /* body bytes that arrived, or were sent and confirmed */
-    uint64_t      retry_after_ms;
+    long status;
+    char why[256];   /* libcurl's message about a failure */
+    bool tls_failed; /* the failure is one of TLS */
+    uint64_t moved;  /* body bytes that arrived, or were sent and confirmed */
+    uint64_t retry_after_ms;
     struct curl_slist *kept_cookies; /* with keep_cookies; freed as `redirect` is */
     char *redirect; /* absolute URL of a Location header; freed by the engine at the next use, or free() */
 
     /* used by the engine */
-    void            *easy, *twin; /* twin: the second transfer, until one of both has an answer; afterwards
-                                     the transfer to be given up */
-    struct bkt_leg   legs[2];
+    /* twin: the second transfer, until one of both has an answer; afterwards the transfer to be given up */
+    void *easy, *twin;
+    struct bkt_leg legs[2];
     struct bkt_whole whole;
-    bool             decided;
+    bool decided;
     struct bkt_xfer *next_decided;
     struct bkt_engine_host *host;
     struct bkt_engine *engine; /* the engine whose thread has it; set with `assigned` */
-    bool             assigned;
+    bool assigned;
     struct bkt_xfer *next, *prev;
-    uint64_t         begun_ms, first_ms, last_ms, body_bytes;
-    uint64_t         asked_ms; /* time when there was a connection for the request; 0: not yet */
-    uint64_t         upload_ms, sent_ms; /* times when libcurl took the first and the last bytes of the body;
-                                            0: not yet */
-    bool             waiting; /* for its first byte */
-    bool             opened;  /* a connection was opened for its first transfer */
-    bool             no_file; /* the system had no descriptor for a socket: too many are open */
-    bool             resumed, first_in_line; /* after BKT_WIRE_SLOW: it is not resumed twice; it does not
-                                                queue again */
-    int              fd;      /* an upload's socket; -1: not known */
-    size_t           put_at;
-    bool             enough;
+    uint64_t begun_ms, first_ms, last_ms, body_bytes;
+    uint64_t asked_ms; /* time when there was a connection for the request; 0: not yet */
+    /* times when libcurl took the first and the last bytes of the body; 0: not yet */
+    uint64_t upload_ms, sent_ms;
+    bool waiting; /* for its first byte */
+    bool opened;  /* a connection was opened for its first transfer */
+    bool no_file; /* the system had no descriptor for a socket: too many are open */
+    /* after BKT_WIRE_SLOW: it is not resumed twice; it does not queue again */
+    bool resumed, first_in_line;
+    int fd; /* an upload's socket; -1: not known */
+    size_t put_at;
+    bool enough;
 };
 
 /** Queue an exchange; any thread. */

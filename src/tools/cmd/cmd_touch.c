@@ -9,7 +9,7 @@
 #include "tools/show/show.h"
 
 struct touched {
-    const struct bkt_tool  *t;
+    const struct bkt_tool *t;
     const struct bkt_bucket_place *p;
 };
 

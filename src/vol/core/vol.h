@@ -16,67 +16,67 @@
 /** One open file: the result of an H5Fopen, shared by every object opened through it. */
 struct bkt_file {
     struct bkt_domain *dom;
-    char              *name;    /* as the program gave it */
-    unsigned           flags;   /* H5F_ACC_… */
-    unsigned long      fileno;  /* same for every open of one domain in this process */
-    hid_t fapl;                 /* copy of the access list it was opened with; without its group */
+    char *name;            /* as the program gave it */
+    unsigned flags;        /* H5F_ACC_… */
+    unsigned long fileno;  /* same for every open of one domain in this process */
+    hid_t fapl;            /* copy of the access list it was opened with; without its group */
     bool atomic;           /* H5Fset_mpi_atomicity(): kept; each chunk is read and stored whole in any case */
     bool reads_together;   /* H5Pset_all_coll_metadata_ops() */
     struct bkt_comm *comm; /* processes that opened it together (vol/parallel); NULL: this one alone */
     struct bkt_node_reads *shared_reads; /* by processes of this node; NULL: none */
-    uint64_t user_block;        /* H5Pget_userblock(): bytes that a program finds in the file of that name */
-    unsigned           refs;    /* objects and the file handle itself; guarded by HDF5's global lock */
-    bool               old_calls; /* native_header.h */
-    bool               asked_for; /* by the program, not by an external link only */
-    bool               closing;   /* the program has closed all of it; false again if its last flush fails */
-    bool               lost;      /* its changes are lost as the process ends; reported once */
-    bool no_attrs_hint; /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
-    struct bkt_vobj   *handle;  /* the object behind the file's id; NULL once it is closed */
-    struct bkt_mount  *mounts;  /* mounted_files.c */
-    struct bkt_ext    *exts;    /* files that external links led to, kept open with this one */
+    uint64_t user_block; /* H5Pget_userblock(): bytes that a program finds in the file of that name */
+    unsigned refs;       /* objects and the file handle itself; guarded by HDF5's global lock */
+    bool old_calls;      /* native_header.h */
+    bool asked_for;      /* by the program, not by an external link only */
+    bool closing;        /* the program has closed all of it; false again if its last flush fails */
+    bool lost;           /* its changes are lost as the process ends; reported once */
+    bool no_attrs_hint;  /* H5Fset_dset_no_attrs_hint: kept, without effect; the same for all of one domain */
+    struct bkt_vobj *handle;  /* the object behind the file's id; NULL once it is closed */
+    struct bkt_mount *mounts; /* mounted_files.c */
+    struct bkt_ext *exts;     /* files that external links led to, kept open with this one */
     /* releases `mounts` and `exts`; set with the first one, else NULL */
     void (*drop_links)(struct bkt_file *f);
-    struct bkt_vobj   *objects; /* open objects, for H5Fget_obj_ids */
-    struct bkt_file   *next;    /* bkt_file_next() */
+    struct bkt_vobj *objects; /* open objects, for H5Fget_obj_ids */
+    struct bkt_file *next;    /* bkt_file_next() */
 };
 
 /** The object behind an id of the connector. */
 struct bkt_vobj {
     unsigned char native_header[BKT_NATIVE_HEADER_BYTES]; /* first, see native_header.h */
     bool has_native_header;
-    H5I_type_t               type; /* H5I_FILE, GROUP, DATASET, DATATYPE, ATTR */
-    const struct bkt_ops    *ops;  /* of its kind of file */
-    struct bkt_file         *file; /* holds one reference; NULL: not in a domain */
-    const struct bkt_object *obj;  /* retained; the root group for a file; the owner for an attribute */
-    char *path; /* absolute path it was opened by, for H5Iget_name; NULL unknown (by token) */
-    bool                     by_mount;     /* `path` leads through the mount of its file */
-    unsigned                 hidden;       /* mounts that cover the path: if > 0, it has no name */
-    struct bkt_vobj         *next, **prev; /* file->objects, or bkt_vobj_plain() */
-    hid_t                    native_id;    /* bkt_plain_ops: the object behind it; else H5I_INVALID_HID */
+    H5I_type_t type;              /* H5I_FILE, GROUP, DATASET, DATATYPE, ATTR */
+    const struct bkt_ops *ops;    /* of its kind of file */
+    struct bkt_file *file;        /* holds one reference; NULL: not in a domain */
+    const struct bkt_object *obj; /* retained; the root group for a file; the owner for an attribute */
+    char *path;      /* absolute path it was opened by, for H5Iget_name; NULL unknown (by token) */
+    bool by_mount;   /* `path` leads through the mount of its file */
+    unsigned hidden; /* mounts that cover the path: if > 0, it has no name */
+    struct bkt_vobj *next, **prev; /* file->objects, or bkt_vobj_plain() */
+    hid_t native_id;               /* bkt_plain_ops: the object behind it; else H5I_INVALID_HID */
     char *outside; /* FILE: stands for the object `path` of the file of this name (object_refs.h) */
-    char                    *called;  /* FILE, plain: the name by which it is known; NULL: HDF5's */
-    bool                     mdc_held; /* bkt_vobj_mdc_holder() */
+    char *called;  /* FILE, plain: the name by which it is known; NULL: HDF5's */
+    bool mdc_held; /* bkt_vobj_mdc_holder() */
     /* DATASET */
     struct bkt_dsetio *io;
-    hid_t              dapl;
-    bool               fill_checked; /* readable although never written, or was written */
-    bool               was_written;  /* some of it, for certain */
-    bool whole_values;               /* HDF5 converts elements whole (bkt_value_tree_init_whole()) */
+    hid_t dapl;
+    bool fill_checked; /* readable although never written, or was written */
+    bool was_written;  /* some of it, for certain */
+    bool whole_values; /* HDF5 converts elements whole (bkt_value_tree_init_whole()) */
     /* plain: the dataset as chunk reads it (plain_read.h); NULL: not made yet */
     struct bkt_vobj *plain_dataset;
     void (*plain_dataset_free)(struct bkt_vobj *v);
-    struct bkt_buf     chunks;     /* dataset_chunks.c: existing chunks, listed once */
-    bool               has_chunks;
-    unsigned long      chunks_as_of; /* the state of the chunks when they were listed */
-    struct bkt_map *reported; /* the size that the program got for each chunk it asked for; NULL: none */
+    struct bkt_buf chunks; /* dataset_chunks.c: existing chunks, listed once */
+    bool has_chunks;
+    unsigned long chunks_as_of; /* the state of the chunks when they were listed */
+    struct bkt_map *reported;   /* the size that the program got for each chunk it asked for; NULL: none */
     /* DATASET, DATATYPE, ATTR: made on first use, at most one of them; bkt_convert_file_type() */
-    hid_t          file_type;    /* not listed by HDF5 */
+    hid_t file_type;             /* not listed by HDF5 */
     struct bkt_buf encoded_type; /* HDF5's encoding of it; empty: none */
     /* ATTR */
-    char            *attr_name;
-    double           attr_created; /* distinguishes it from a later attribute of that name */
-    bool             no_number;    /* bkt_vobj_no_number() */
-    struct bkt_attr *attr_gone;    /* its last state, if this process deleted it; else NULL */
+    char *attr_name;
+    double attr_created;        /* distinguishes it from a later attribute of that name */
+    bool no_number;             /* bkt_vobj_no_number() */
+    struct bkt_attr *attr_gone; /* its last state, if this process deleted it; else NULL */
 };
 
 /** New object; takes over the reference to @p obj, adds one to @p file. NULL: out
