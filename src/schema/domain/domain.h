@@ -105,7 +105,8 @@ BKT_NODISCARD int bkt_domain_chunk_usage(struct bkt_domain *d, const struct bkt_
  *  host.
  *  @param store  borrowed from the domain, which keeps it open
  *  @param key    the caller's, free()
- *  @return BKT_OK; BKT_EACCES: not allowed; the message names the URI and the word for allow=; … */
+ *  @return BKT_OK; BKT_EACCES: not allowed; the message names the URI and the word for allow=; BKT_EINVAL: no
+ *          reference can have this URI; … */
 BKT_NODISCARD int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store,
                                          char **key, struct bkt_err *err);
 

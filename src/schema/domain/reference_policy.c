@@ -193,7 +193,7 @@ static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store
     const char *own = bkt_store_uri(d->store), *path = uri + 7, *slash = strrchr(path, '/');
     BKT_FAIL_IF(err, strncmp(own, "file:", 5) != 0, BKT_EACCES,
                 "reference to %s: only a domain on this machine may refer to files on it", uri);
-    BKT_FAIL_IF(err, !is_clean(path + 1), BKT_EACCES,
+    BKT_FAIL_IF(err, !is_clean(path + 1), BKT_EINVAL,
                 "reference to \"%.200s\": empty, \".\" or \"..\" components", BKT_SHOWN(uri));
     BKT_CLEANUP(bkt_freep) char *dir = strndup(uri, (size_t)(slash - uri) + (slash == path));
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
@@ -222,7 +222,7 @@ int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bk
     struct target t = take_apart(uri);
     if (t.place == PLACE_WEB)
         BKT_PASS(tidy_web(uri + (t.rest - uri), err)); /* the path as in the server's keys */
-    BKT_FAIL_IF(err, !strchr(t.rest, '/') || !is_clean(t.rest), BKT_EACCES,
+    BKT_FAIL_IF(err, !strchr(t.rest, '/') || !is_clean(t.rest), BKT_EINVAL,
                 "reference to \"%.200s\": not of the form bucket/key, s3://bucket/key or "
                 "https://host/path, or with empty, \".\" or \"..\" components",
                 file_uri);

@@ -25,20 +25,25 @@ static int in_own(const char *own, const char *uri, char **out)
     return *out ? 1 : BKT_ENOMEM;
 }
 
-/* If a reader with these settings may not follow the reference, prints once how to allow it. */
-static void report_allow(struct load_job *l, const char *uri)
+/* If a reader with these settings may not follow the reference, prints once how to allow it.  A URI that no
+ * reader can follow is an error. */
+static int check_reader(struct load_job *l, const char *uri, struct bkt_err *err)
 {
-    struct bkt_err               err   = {.n = 0};
+    struct bkt_err               why   = {.n = 0};
     struct bkt_store            *store = NULL;
     BKT_CLEANUP(bkt_freep) char *key   = NULL;
-    if (l->reported_allow || bkt_domain_resolve_uri(l->file->dom, uri, &store, &key, &err) != BKT_EACCES)
-        return;
+    int rc = bkt_domain_resolve_uri(l->file->dom, uri, &store, &key, &why);
+    if (rc == BKT_EINVAL)
+        return bkt_err_copy(err, rc, &why);
+    if (l->reported_allow || rc != BKT_EACCES)
+        return BKT_OK;
     const char *slash = strrchr(uri, '/'), *bucket = strstr(uri, "://");
     bucket            = bucket ? strchr(bucket + 3, '/') : NULL;
     size_t n = strncmp(uri, "file:", 5) == 0 || !bucket ? (size_t)(slash - uri) : (size_t)(bucket - uri);
     progress_note(l->progress, "note: the domain refers to %s; its readers must set H5BUCKET_ALLOW=%.*s", uri,
                   (int)n, uri);
     l->reported_allow = true;
+    return BKT_OK;
 }
 
 int load_file_uri(struct load_job *l, const char *uri, char **out, struct bkt_err *err)
@@ -55,8 +60,12 @@ int load_file_uri(struct load_job *l, const char *uri, char **out, struct bkt_er
                 uri, own);
     if (rc == 0 && !(*out = strdup(uri)))
         BKT_NOMEM(err);
-    report_allow(l, *out);
-    return BKT_OK;
+    rc = check_reader(l, *out, err);
+    if (rc < 0) {
+        free(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 static int open_as(struct load_job *l, const char *name, hid_t *out, struct bkt_err *err)

@@ -127,6 +127,14 @@ def external(b):
             b.same(f"{' '.join(mode)} {source} in S3 dumps alike", source, target, *driver)
 
 
+def unclean(b):
+    """A key that no reference may name is refused while the domain is made, not while it is read."""
+    for key in ("data//twice.h5", "data/./dot.h5"):
+        request_counts.OBJECTS[key] = request_counts.OBJECTS["data/plain.h5"]
+        rc, _, err = b.remote.load("--link", f"s3://bucket/{key}", b.domain("unclean.h5"))
+        check(f"{key} isn't linked", rc == 1 and "empty, \".\" or \"..\" components" in err and not os.path.exists(b.domain("unclean.h5")), err)
+
+
 def verified(b, domain, writers):
     """verify reports a snapshot that is out of date, broken, wrong or gone, and makes it again; cp keeps one,
     mv moves it."""
@@ -253,4 +261,4 @@ def prepare(b):
 
 
 if __name__ == "__main__":
-    sys.exit(run_parts((metadata, copying, gathered, flattened, external, snapshots, progress, https), more=("forms",), prepare=prepare))
+    sys.exit(run_parts((metadata, copying, gathered, flattened, external, unclean, snapshots, progress, https), more=("forms",), prepare=prepare))
