@@ -327,7 +327,7 @@ def hostile(b):
         ({"a/.zarray": '{"zarr_format": 2, "x": ' + deep + "}"}, "not JSON"), ({"zarr.json": {}, **array()}, "version 3"),
         ({"../a/.zarray": json.dumps(ARRAY)}, "components"), ({"a//b/.zarray": json.dumps(ARRAY)}, "components"),
         ({"./.zarray": json.dumps(ARRAY)}, "components"), ({"/a/.zarray": json.dumps(ARRAY)}, "components"),
-        ({"/".join("d" * 200) + "/.zarray": json.dumps(ARRAY)}, "components"), ({"": "x", **array()}, "a key that is empty"),
+        ({"/".join("d" * 200) + "/.zarray": json.dumps(ARRAY)}, "components"), ({"": "x", **array()}, "key: it is empty"),
         (array(zarr_format=3), "zarr_format 3"), (array(shape=[-1]), "shape"), (array(shape=[4, 4]), "chunks: 1 dimensions"),
         (array(shape="x"), "shape"), (array(chunks=[0]), "a size of 0"), (array(shape=[2] * 33, chunks=[1] * 33), "33 dimensions"),
         (array(shape=[2**62, 2**62], chunks=[1, 1]), "2^63 chunks"), (array(chunks=[2**61]), "4 GiB"), (array(chunks=[2**40, 2**40], shape=[1, 1]), "chunks"),
