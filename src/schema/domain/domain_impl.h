@@ -113,5 +113,5 @@ double bkt_links_count_since(struct bkt_links_count *c);
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id);
 /** Groups that are counted. */
 size_t bkt_links_count_groups(struct bkt_links_count *c);
-/** Forget all counts. */
-void bkt_links_count_forget(struct bkt_links_count *c);
+/** Forget all counts but those of objects that were made here.  @p own: these counts, too. */
+void bkt_links_count_forget(struct bkt_links_count *c, bool own);

@@ -23,6 +23,7 @@ struct bkt_links_count {
     /* objects made here while not everything is counted: their counts are right -> the value of `shown` at
      * that time, plus 1, in place of a pointer */
     struct bkt_map *own;
+    bool own_unsure; /* their counts may be wrong, too, until all are counted again */
     intptr_t shown; /* calls of bkt_links_count_shown() */
     double since;   /* when the first of them was made; 0: none */
 };
@@ -143,6 +144,7 @@ static int count_all(struct bkt_domain *d, struct bkt_links_count *c, struct bkt
         c->seen   = seen;
     }
     c->complete = rc == BKT_OK;
+    c->own_unsure &= !c->complete;
     c->once |= c->complete;
     return rc;
 }
@@ -158,7 +160,7 @@ int bkt_domain_link_count(struct bkt_domain *d, const struct bkt_id *id, uint64_
     struct bkt_links_count *c  = d->links;
     int                     rc = BKT_OK;
     BKT_HOLD(&c->lock);
-    if (!c->complete && !bkt_map_get(c->own, id->text, BKT_ID_LEN))
+    if (!c->complete && (c->own_unsure || !bkt_map_get(c->own, id->text, BKT_ID_LEN)))
         rc = count_all(d, c, err);
     *out = known(c, id) + (strcmp(id->text, d->doc.root.text) == 0);
     return rc;
@@ -264,10 +266,11 @@ size_t bkt_links_count_groups(struct bkt_links_count *c)
     return bkt_map_count(c->seen);
 }
 
-void bkt_links_count_forget(struct bkt_links_count *c)
+void bkt_links_count_forget(struct bkt_links_count *c, bool own)
 {
     BKT_HOLD(&c->lock);
     c->complete = false;
+    c->own_unsure |= own;
 }
 
 /* ---- counts that are stored: references beside the links, and uses of committed types ---- */

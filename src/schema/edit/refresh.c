@@ -82,5 +82,5 @@ void bkt_domain_discard(struct bkt_domain *d)
     d->edits->fresh       = false;
     d->edits->dirty_bytes = 0;
     memset(&d->edits->old_root, 0, sizeof d->edits->old_root);
-    bkt_links_count_forget(d->links);
+    bkt_links_count_forget(d->links, false);
 }

@@ -26,7 +26,7 @@ static int loosen_members(struct bkt_domain *d, const struct bkt_change *c, stru
     const struct bkt_link *l;
     bool counted = o->kind != BKT_GROUP || c->is_new || !bkt_links_count_is_stale(d->links, &o->id, o->etag);
     if (!counted)
-        bkt_links_count_forget(d->links);
+        bkt_links_count_forget(d->links, true);
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));) {
         BKT_PASS_MEM(err, bkt_links_count_change(d->links, &l->id, counted ? -1 : 0));
         BKT_PASS(bkt_edit_loosen(d, &l->id, err));
@@ -364,7 +364,7 @@ static void put_back(struct spare *s)
         bkt_change_forget(s->d, c);
         bkt_links_count_version(s->d->links, id, "");
     }
-    bkt_links_count_forget(s->d->links);
+    bkt_links_count_forget(s->d->links, false);
 }
 
 /* A removal has taken away a use of the type, in a change of the type, or in one that was forgotten since. */

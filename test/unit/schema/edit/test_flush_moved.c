@@ -259,6 +259,29 @@ static void a_group_is_read_again(void)
     close_all(d, e, f);
 }
 
+/* The other writer has changed a group with members of ours only, which was evicted and read again. */
+static void members_of_ours_are_removed_with_it(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+    struct bkt_id root = *bkt_domain_root(d), own = add_dset(e, 4), kept = add_dset(e, 4);
+    CHECK(count(e, &ds) == 1, "counted");
+    link_it(e, &b, "own", &own);
+    link_it(e, &b, "kept", &kept);
+    link_it(e, &a, "kept", &kept);
+    OK(bkt_domain_flush(e, err));
+    OK(bkt_domain_refresh(d, &b, err));
+    OK(bkt_edit_comment(d, &b, "theirs", err));
+    OK(bkt_domain_flush(d, err));
+    let_go();
+    bkt_objects_drop(e->objects, &b, false);
+    unlink_it(e, &root, "b");
+    OK(bkt_domain_flush(e, err));
+    (void)fresh_look(&root, &f);
+    CHECK(!is_in_store(f, &b) && !is_in_store(f, &own) && is_in_store(f, &kept), "no orphan is left");
+    close_all(d, e, f);
+}
+
 /* ---- objects that the other writer has deleted ---- */
 
 /* Also one that this writer has made, in an earlier flush. */
@@ -332,6 +355,7 @@ int main(void)
     a_kept_group_keeps_its_members();
     a_kept_group_is_counted_again();
     a_group_is_read_again();
+    members_of_ours_are_removed_with_it();
     our_object_is_deleted();
     a_deleted_object_beside_a_clash();
     a_group_with_a_waiting_link_is_deleted();
