@@ -119,6 +119,8 @@ struct bkt_edits {
     /* objects whose new links aren't stored: their old ones stay -> the group's struct bkt_change, or this
      * struct if several groups have such links; NULL: none */
     struct bkt_map *unmoved;
+    struct bkt_ids left; /* objects that have left removed groups, while groups that lose links are stored */
+    bool left_known;     /* `left` is filled in */
     bool held; /* removed objects stay: one of them leads to such an object, as of the last attempt */
     uint64_t dirty_bytes, serial;
     /* this process's id among writers that change counts (0: not chosen yet); its changes of counts */
@@ -259,6 +261,8 @@ BKT_NODISCARD int bkt_flush_some(struct bkt_domain *d, struct bkt_change **v, si
  *  @param at_once  all of them are about to be stored: only links wait that other writers' entries keep from
  *                  being stored */
 BKT_NODISCARD int bkt_unmoved_note(struct bkt_domain *d, bool at_once, struct bkt_err *err);
+/** Forget it, after a flush. */
+void bkt_unmoved_clear(struct bkt_edits *e);
 /** Whether another change than @p c has a link to the object that isn't stored.  @p id may be NULL. */
 bool bkt_unmoved_has(const struct bkt_domain *d, const struct bkt_change *c, const char *id);
 /** Whether such an object, or one in c->taken, has left a group that was removed afterwards. */

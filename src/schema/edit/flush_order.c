@@ -76,7 +76,7 @@ static enum phase phase_of(struct bkt_domain *d, const struct bkt_change *c)
 void bkt_absent_clear(struct bkt_edits *e)
 {
     bkt_map_clear(&e->absent, NULL);
-    bkt_map_clear(&e->unmoved, NULL);
+    bkt_unmoved_clear(e);
 }
 
 static int add_id(struct bkt_map **set, const struct bkt_id *id)

@@ -96,18 +96,33 @@ bool bkt_unmoved_has(const struct bkt_domain *d, const struct bkt_change *c, con
     return by && by != c;
 }
 
-/* Such a group stays, and with it everything else that is to be removed. */
-bool bkt_unmoved_left_removed(const struct bkt_domain *d, const struct bkt_change *c)
+/* Collect the objects that have left groups which were removed afterwards. */
+static int find_left(const struct bkt_domain *d, struct bkt_ids *out)
 {
-    for (struct bkt_map_at at = {0};
-         (d->edits->unmoved || c->taken) && bkt_map_walk(d->edits->changes, &at);) {
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
         const struct bkt_change *gone = at.value;
         for (struct bkt_map_at k = {0}; gone->removed && bkt_map_walk(gone->old_links, &k);) {
-            const char *id = ((const struct bkt_old_entry *)k.value)->id.text;
-            if (bkt_unmoved_has(d, c, id) || bkt_map_get(c->taken, id, strlen(id)))
-                return true;
+            const struct bkt_id *id = &((const struct bkt_old_entry *)k.value)->id;
+            if (id->text[0])
+                BKT_PASS(bkt_ids_add(out, id));
         }
     }
+    return BKT_OK;
+}
+
+/* Such a group stays, and with it everything else that is to be removed.  Also if memory is short. */
+bool bkt_unmoved_left_removed(const struct bkt_domain *d, const struct bkt_change *c)
+{
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids found = {0};
+    const struct bkt_edits *e = d->edits;
+    if (!e->unmoved && !c->taken)
+        return false;
+    if (!e->left_known && find_left(d, &found) < 0)
+        return true;
+    const struct bkt_ids *left = e->left_known ? &e->left : &found;
+    for (size_t i = 0; i < left->n; i++)
+        if (bkt_unmoved_has(d, c, left->v[i].text) || bkt_map_get(c->taken, left->v[i].text, BKT_ID_LEN))
+            return true;
     return false;
 }
 
@@ -136,11 +151,20 @@ static int note_places(struct bkt_domain *d, struct bkt_change *c, bool *more, s
     return BKT_OK;
 }
 
+void bkt_unmoved_clear(struct bkt_edits *e)
+{
+    bkt_map_clear(&e->unmoved, NULL);
+    bkt_ids_fini(&e->left);
+    e->left_known = false;
+}
+
 int bkt_unmoved_note(struct bkt_domain *d, bool at_once, struct bkt_err *err)
 {
     struct bkt_edits *e = d->edits;
     size_t losing = 0;
-    bkt_map_clear(&e->unmoved, NULL);
+    bkt_unmoved_clear(e);
+    BKT_PASS_MEM(err, find_left(d, &e->left));
+    e->left_known = true;
     for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);)
         losing += is_group(at.value) && bkt_change_loses_links(at.value);
     for (struct bkt_map_at at = {0}; losing && bkt_map_walk(e->changes, &at);) {

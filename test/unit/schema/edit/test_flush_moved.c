@@ -1,4 +1,6 @@
 /* Objects that are moved or removed while another writer takes their new names: none gets out of reach. */
+#include <time.h>
+
 #include "schema/domain/object_cache.h"
 #include "unit/schema/edit/flush_testing.h"
 
@@ -259,8 +261,8 @@ static void a_group_is_read_again(void)
     close_all(d, e, f);
 }
 
-/* The other writer has changed a group with members of ours only, which was evicted and read again. */
-static void members_of_ours_are_removed_with_it(void)
+/* The other writer has changed a group whose members this writer has made; it was evicted and read again. */
+static void members_of_an_evicted_group_are_removed(void)
 {
     struct bkt_id a, b, ds;
     struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
@@ -273,7 +275,7 @@ static void members_of_ours_are_removed_with_it(void)
     OK(bkt_domain_refresh(d, &b, err));
     OK(bkt_edit_comment(d, &b, "theirs", err));
     OK(bkt_domain_flush(d, err));
-    let_go();
+    release_all();
     bkt_objects_drop(e->objects, &b, false);
     unlink_it(e, &root, "b");
     OK(bkt_domain_flush(e, err));
@@ -339,6 +341,41 @@ static void a_group_with_a_waiting_link_is_deleted(void)
     close_all(d, e, NULL);
 }
 
+/* ---- many groups ---- */
+
+/* Processor seconds of a flush that replaces N_MANY groups in each of @p n groups. */
+static double time_of_replacing(int n)
+{
+    enum { N_MANY = 2000 };
+    struct bkt_id in[2], ds, g;
+    struct bkt_domain *d = sample(&in[0], &in[1], &ds);
+    for (int again = 0; again < 2; again++) {
+        for (int i = 0; i < N_MANY * n; i++) {
+            char as[16];
+            (void)snprintf(as, sizeof as, "g%d", i);
+            g = add_group(d);
+            if (again)
+                unlink_it(d, &in[i % n], as);
+            link_it(d, &in[i % n], as, &g);
+        }
+        release_all();
+        if (!again)
+            OK(bkt_domain_flush(d, err));
+    }
+    clock_t from = clock();
+    OK(bkt_domain_flush(d, err));
+    double took = (double)(clock() - from) / CLOCKS_PER_SEC;
+    bkt_domain_close(d);
+    return took;
+}
+
+/* Whether a link waits must not take a look at all changes, for each link. */
+static void many_groups_are_replaced(void)
+{
+    double one = time_of_replacing(1), two = time_of_replacing(2);
+    CHECK(two < 8 * one, "twice as many take %.3f s instead of %.3f s", two, one);
+}
+
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
@@ -355,10 +392,11 @@ int main(void)
     a_kept_group_keeps_its_members();
     a_kept_group_is_counted_again();
     a_group_is_read_again();
-    members_of_ours_are_removed_with_it();
+    members_of_an_evicted_group_are_removed();
     our_object_is_deleted();
     a_deleted_object_beside_a_clash();
     a_group_with_a_waiting_link_is_deleted();
+    many_groups_are_replaced();
     release_all();
     domains_end();
     return failures ? 1 : 0;
