@@ -126,6 +126,8 @@ static inline int bkt_err_given(int pushed, int code)
         if (!(made))                                                                                         \
             BKT_NOMEM(err);                                                                                  \
     } while (0)
+/** BKT_OK if @p made, as for BKT_NEED(); else the failure. */
+#define BKT_MADE(err, made) ((made) ? BKT_OK : BKT_ERR((err), BKT_ENOMEM, "out of memory"))
 /** Return on failure, if the callee can only run out of memory, and adds no frame. */
 #define BKT_PASS_MEM(err, call)                                                                              \
     do {                                                                                                     \

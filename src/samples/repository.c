@@ -154,7 +154,7 @@ static int take_info(struct h5bucket_repository *repo, const char *info, struct 
             BKT_NOMEM(err);
     }
     repo->info = strdup(rest.len ? bkt_buf_str(&rest) : "");
-    return repo->info ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, repo->info);
 }
 
 static int init(struct h5bucket_repository *repo, const char *name, const char *info, struct bkt_err *err)

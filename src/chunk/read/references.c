@@ -46,7 +46,7 @@ static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err 
     const struct bkt_layout                       *l     = &io->ds->layout;
     BKT_CLEANUP(bkt_freep) struct bkt_concat_file *parts = calloc(l->n_segments + 1, sizeof *parts);
     char                                         **keys  = calloc(l->n_segments + 1, sizeof *keys);
-    int rc = parts && keys ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = BKT_MADE(err, parts && keys);
     for (size_t i = 0; i < l->n_segments && rc == BKT_OK; i++) {
         const struct bkt_segment *s = &l->segments[i];
         parts[i] = (struct bkt_concat_file){.off = s->offset, .size = s->size};
@@ -285,7 +285,7 @@ int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *store, const ch
     const char *etag = version ? bkt_version_condition(version) : NULL;
     if (etag)
         f->etag = strdup(etag);
-    int rc = f->key && f->uri && (!etag || f->etag) ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = BKT_MADE(err, f->key && f->uri && (!etag || f->etag));
     BKT_PASS(keep_file(io, f, etag, (struct bkt_slice){(const void *)"", 1}, rc, err));
     io->given = f;
     return BKT_OK;

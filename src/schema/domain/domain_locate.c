@@ -160,7 +160,7 @@ int bkt_domain_locate(struct bkt_domain *d, const struct bkt_name *n, struct bkt
                 own_dir ? "" : n->store_uri, n->path);
     if (!n->search) {
         d->path = strdup(n->path);
-        return d->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        return BKT_MADE(err, d->path);
     }
     BKT_PASS_MEM(err, bkt_id_key(&d->doc.root, &key));
     return n->local ? find_resolved(d, n, bkt_buf_str(&key), err) : find_remote(d, n, bkt_buf_str(&key), err);

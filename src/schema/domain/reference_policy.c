@@ -154,7 +154,7 @@ static int resolve(struct bkt_domain *d, const char *uri, struct target *t, stru
     if (in_own && *in_own && !by_rule && !d->of_file) {
         *store = d->store;
         *key   = strdup(in_own);
-        return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        return BKT_MADE(err, *key);
     }
     if (!(in_own && d->of_file) && !is_allowed(d->set.allow, full, local)) {
         BKT_CLEANUP(bkt_freep) char *base = strndup(full, store_n);
@@ -202,13 +202,13 @@ static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store
         const char *in_own = bkt_buf_str(&full) + strlen(own);
         *store             = d->store;
         *key               = strdup(in_own + strspn(in_own, "/"));
-        return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        return BKT_MADE(err, *key);
     }
     if (!is_allowed(d->set.allow, bkt_buf_str(&full), true))
         return refuse(d->name, uri, dir, err);
     BKT_PASS(other_store(d, dir, store, err));
     *key = strdup(slash + 1);
-    return *key ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, *key);
 }
 
 int bkt_domain_resolve_uri(struct bkt_domain *d, const char *file_uri, struct bkt_store **store, char **key,
@@ -241,7 +241,7 @@ int bkt_domain_version(struct bkt_domain *d, const struct bkt_store *store, cons
                       bkt_buf_add(&name, "", 1) >= 0 && bkt_buf_add_str(&name, key) >= 0);
     BKT_HOLD(&d->lock);
     *out = bkt_map_make(&d->versions, name.ptr, name.len, sizeof **out);
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, *out);
 }
 
 void bkt_domain_forget_versions(struct bkt_domain *d)

@@ -231,7 +231,7 @@ void bkt_remove_objects(struct bkt_store *st, struct bkt_gone *v, size_t n)
     struct bkt_err err = {.n = 0};
     struct many *m = calloc(1, sizeof *m);
     size_t i = 0;
-    int rc = m ? BKT_OK : BKT_ERR(&err, BKT_ENOMEM, "out of memory");
+    int rc = BKT_MADE(&err, m);
     if (m) {
         m->st = st;
         m->v = v;

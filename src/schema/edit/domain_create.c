@@ -127,7 +127,7 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
                 d->set.user);
     e->old_root = a->docs[0].root;
     e->old_etag = strdup(a->reqs[0].etag);
-    return e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, e->old_etag);
 }
 
 /* ---- its place ---- */
@@ -142,7 +142,7 @@ static int find_bucket(const struct bkt_name *n, char **uri, char **path, struct
     (void)bkt_bucket_find(dir);
     BKT_PASS_MEM(err, bkt_text(uri, "file://%s", *dir ? dir : "/"));
     *path = strdup(n->path + strlen(dir));
-    return *path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, *path);
 }
 
 /* Find path and store of a domain that has no document yet, and open the store. */

@@ -528,7 +528,7 @@ int bkt_edit_attr_rename(struct bkt_domain *d, const struct bkt_id *obj, const c
         BKT_NOMEM(err);
     }
     free(old_name);
-    return bkt_renamed_note(c, from, to) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return BKT_MADE(err, bkt_renamed_note(c, from, to) >= 0);
 }
 
 /* ---- other parts of an object ---- */

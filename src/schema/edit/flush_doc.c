@@ -56,7 +56,7 @@ static int judge_doc(struct bkt_domain *d, const char *key, bool *ours, struct b
     free(e->old_etag);
     e->old_etag = strdup(r.etag);
     e->old_root = doc.root; /* never this domain's own root, since its objects would be deleted */
-    return e->old_etag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, e->old_etag);
 }
 
 /* Note the root's members, if they are few. */

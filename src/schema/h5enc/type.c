@@ -35,7 +35,7 @@ static int take_name(struct bkt_rd *r, const struct head *h, char **out, struct 
     if (!name)
         return cut_off(err);
     *out = strdup(name);
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, *out);
 }
 
 static int by_name(const void *a, const void *b)
@@ -160,7 +160,7 @@ static int opaque(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, 
     if (!tag)
         return cut_off(err);
     t->tag = strndup(tag, n);
-    return t->tag ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, t->tag);
 }
 
 static int reference(struct bkt_rd *r, const struct head *h, struct bkt_h5type *t, struct bkt_err *err)

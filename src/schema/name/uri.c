@@ -387,7 +387,7 @@ static int file_by_name(const char *name, const struct bkt_settings *set, bool p
     if (strncasecmp(name, "hdf5:/", 6) == 0)
         return file_in_default(name + 6, set, out, err);
     if (bkt_name_has_scheme(name)) {
-        return bkt_buf_add_str(out, here) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+        return BKT_MADE(err, bkt_buf_add_str(out, here) >= 0);
     }
     if (set->bucket && *set->bucket)
         return file_in_default(name, set, out, err);

@@ -360,7 +360,7 @@ int bkt_bucket_place_find(struct bkt_bucket_place *p, struct plain_file *plain,
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
     if (doc->what == BKT_IS_DOMAIN) {
         *inner = strdup("/");
-        return *inner ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+        return BKT_MADE(err, *inner);
     }
     if (doc->what != BKT_IS_FOLDER && plain_file_is(plain, set))
         return BKT_ENOENT;

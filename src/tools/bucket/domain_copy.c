@@ -40,8 +40,6 @@ struct job {
     struct bkt_err         *err;
 };
 
-static int no_memory(struct job *j) { return BKT_ERR(j->err, BKT_ENOMEM, "out of memory"); }
-
 /* ---- a batch ---- */
 
 /* Makes the bytes to be stored from the bytes read. */
@@ -120,16 +118,16 @@ static int add(struct job *j, const struct bkt_id *id, const char *from, const c
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
     struct bkt_id                            new = *id;
     if (bkt_replace_ids_in_id(&j->map, &new) < 0 || bkt_id_key(j->new_ids ? &new : id, &to) < 0)
-        return no_memory(j);
+        BKT_NOMEM(j->err);
     if (tail) {
         to.len -= strlen(".dataset.json");
         if (bkt_buf_add_str(&to, tail) < 0)
-            return no_memory(j);
+            BKT_NOMEM(j->err);
     }
     struct item *it = &j->v[j->n++];
     *it = (struct item){strdup(from), bkt_buf_steal(&to), tail == NULL};
     if (!it->from || !it->to)
-        return no_memory(j);
+        BKT_NOMEM(j->err);
     j->bytes += size;
     return j->n == BKT_TOOL_BATCH || j->bytes >= bkt_settings_in_flight(bkt_domain_settings(j->src))
                ? flush(j)
@@ -151,7 +149,7 @@ static int look(const struct bkt_reached *r, void *arg)
     j->c->n_raw += l->external;
     if (j->new_ids && !bkt_layout_is_linked(l) && l->cls != BKT_D_NONE &&
         bkt_type_has_refs(r->obj->dset.type) && bkt_ids_add(&j->refs, &r->id) < 0)
-        return no_memory(j);
+        BKT_NOMEM(j->err);
     return BKT_OK;
 }
 
@@ -167,7 +165,7 @@ static int on_listed(const struct bkt_listed_key *s, void *arg)
     if (s->what == BKT_KEY_CHUNK && bkt_ids_have(&j->refs, &s->id))
         return BKT_OK;
     if (s->what == BKT_KEY_OBJECT && bkt_id_kind(&s->id) == BKT_GROUP)
-        return bkt_ids_add(&j->last, &s->id) < 0 ? no_memory(j) : BKT_OK;
+        return BKT_MADE(j->err, bkt_ids_add(&j->last, &s->id) >= 0);
     return add(j, &s->id, s->entry->key, s->what == BKT_KEY_CHUNK ? s->tail : NULL, s->entry->size);
 }
 
@@ -181,7 +179,7 @@ static int copy_groups(struct job *j)
             if ((strcmp(j->last.v[i].text, root->text) == 0) != (pass == 1))
                 continue;
             if (bkt_id_key(&j->last.v[i], &key) < 0)
-                return no_memory(j);
+                BKT_NOMEM(j->err);
             BKT_PASS(add(j, &j->last.v[i], bkt_buf_str(&key), NULL, 4096));
         }
         BKT_PASS(flush(j));
@@ -346,7 +344,7 @@ static int claim(struct job *j, bool *mine)
     if (!bkt_id_is_v2(root))
         return BKT_OK;
     if (bkt_id_key(root, &key) < 0)
-        return no_memory(j);
+        BKT_NOMEM(j->err);
     BKT_PASS(bkt_store_get(j->from, bkt_buf_str(&key), 0, BKT_WHOLE, &json, j->err));
     int rc = look_first(j, bkt_buf_str(&key), &why);
     rc = rc ? rc : bkt_store_put(j->to, bkt_buf_str(&key), json.ptr, json.len, NULL, "*", NULL, &why);
@@ -360,7 +358,7 @@ static int choose_ids(struct job *j)
     BKT_PASS(claim(j, &mine));
     j->new_ids = !mine;
     j->map = (struct bkt_replace_ids){*bkt_domain_root(j->src), *bkt_domain_root(j->src)};
-    return mine || bkt_id_new_root(true, NULL, &j->map.to) == BKT_OK ? BKT_OK : no_memory(j);
+    return BKT_MADE(j->err, mine || bkt_id_new_root(true, NULL, &j->map.to) == BKT_OK);
 }
 
 static int copy_all(struct job *j)

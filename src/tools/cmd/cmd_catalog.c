@@ -119,8 +119,6 @@ static void listed_fini(struct listed *l)
     free(l->tail);
 }
 
-static int no_memory(const struct catalog *c) { return BKT_ERR(c->err, BKT_ENOMEM, "out of memory"); }
-
 /* An ETag without quotes; in a directory the MD5 of the bytes, as HSDS has it there. */
 static void plain_etag(const char *etag, char out[BKT_ETAG_MAX])
 {
@@ -148,7 +146,7 @@ static int ask(struct catalog *c, enum bkt_op op)
             l->size  = reqs[i].size;
             l->mtime = reqs[i].mtime;
         } else if (rc == BKT_OK && bkt_md5_hex(reqs[i].body.ptr, reqs[i].body.len, l->etag) < 0)
-            rc = no_memory(c);
+            rc = BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
         bkt_req_fini(&reqs[i]);
     }
     return rc;
@@ -158,14 +156,14 @@ static int add_sum(struct catalog *c, const struct listed *l)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf id = {0};
     if (bkt_list_room(&c->sums, c->n_sums, &c->cap_sums, sizeof *c->sums) < 0)
-        return no_memory(c);
+        BKT_NOMEM(c->err);
     /* chunk ids: c-… or, below p7/, c7-… */
     int part = l->tail != NULL && *l->tail == 'p' ? (int)strcspn(l->tail + 1, "/") : 0;
     int rc = l->what == BKT_KEY_CHUNK
                  ? bkt_buf_addf(&id, "c%.*s%s_%s", part, part ? l->tail + 1 : "", l->id.text + 1, l->chunk)
                  : bkt_buf_addf(&id, "%s", l->id.text);
     if (rc < 0)
-        return no_memory(c);
+        BKT_NOMEM(c->err);
     struct sum *s = &c->sums[c->n_sums++];
     s->id         = bkt_buf_steal(&id);
     memset(s->etag, 0, sizeof s->etag);
@@ -190,7 +188,7 @@ static struct dset *dset_of(struct catalog *c, const struct bkt_id *id)
     if (end_dset(c) < 0)
         return NULL;
     if (bkt_list_room(&c->dsets, c->n_dsets, &c->cap_dsets, sizeof *c->dsets) < 0) {
-        (void)no_memory(c);
+        (void)BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
         return NULL;
     }
     c->dsets[c->n_dsets] = (struct dset){.id = *id};
@@ -214,7 +212,7 @@ static int take_dset(struct catalog *c, const struct listed *l)
     c->n_chunks++;
     c->allocated += l->size;
     if (bkt_buf_addf(&c->chunks, "%s %s %.0f %" PRIu64 "\n", l->chunk, l->etag, l->mtime, l->size) < 0)
-        return no_memory(c);
+        BKT_NOMEM(c->err);
     return BKT_OK;
 }
 
@@ -230,7 +228,7 @@ static int take_one(struct catalog *c, const struct listed *l)
     if (strcmp(l->id.text, bkt_domain_root(c->d)->text) == 0)
         return BKT_OK; /* the specification leaves the root group out */
     if (bkt_buf_addf(&c->text[kind], "%s %s %.0f %" PRIu64 "\n", l->id.text, l->etag, l->mtime, l->size) < 0)
-        return no_memory(c);
+        BKT_NOMEM(c->err);
     return BKT_OK;
 }
 
@@ -263,7 +261,7 @@ static int on_listed(const struct bkt_listed_key *s, void *arg)
                          .mtime = s->entry->mtime};
     plain_etag(s->entry->etag, l->etag);
     if (!l->key || (s->chunk && (!l->chunk || !l->tail)))
-        return no_memory(c);
+        BKT_NOMEM(c->err);
     return c->n == BKT_TOOL_BATCH ? take_batch(c) : BKT_OK;
 }
 
@@ -295,7 +293,7 @@ static int measure_all(struct catalog *c)
             BKT_PASS(measure(c, d)); /* else chunks of a dataset that is gone: verify finds them */
         if (bkt_buf_addf(&c->text[BKT_DATASET], "%s %s %.0f %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
                          d->id.text, d->etag, d->json_mtime, d->json_bytes, d->n, d->bytes) < 0)
-            return no_memory(c);
+            BKT_NOMEM(c->err);
     }
     return BKT_OK;
 }
@@ -314,8 +312,8 @@ static int md5_sum(struct catalog *c, char out[BKT_ETAG_MAX])
         qsort(c->sums, c->n_sums, sizeof *c->sums, by_id);
     for (size_t i = 0; i < c->n_sums; i++)
         if (bkt_buf_add(&all, c->sums[i].etag, sizeof c->sums[i].etag) < 0)
-            return no_memory(c);
-    return bkt_md5_hex(all.ptr, all.len, out) < 0 ? no_memory(c) : BKT_OK;
+            BKT_NOMEM(c->err);
+    return BKT_MADE(c->err, bkt_md5_hex(all.ptr, all.len, out) >= 0);
 }
 
 static int dset_info(struct bkt_buf *b, const struct dset *d, bool first)
@@ -355,7 +353,7 @@ static int info(struct catalog *c, struct bkt_buf *b)
     if (rc == BKT_OK)
         rc = bkt_buf_addf(b, ", \"scan_start\": %.17g, \"md5_sum\": \"%s\", \"scan_complete\": %.17g}",
                           c->begun, sum, bkt_time_of_day());
-    return rc < 0 ? no_memory(c) : BKT_OK;
+    return BKT_MADE(c->err, rc >= 0);
 }
 
 static int write_all(struct catalog *c)

@@ -57,7 +57,7 @@ static int values_make(const struct bkt_diff *d, struct values *v, const struct 
 {
     size_t size = H5Tget_size(m->a);
     *v = (struct values){m, space, calloc(n, size), calloc(n, size)};
-    return v->a && v->b ? BKT_OK : BKT_ERR(d->err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(d->err, v->a && v->b);
 }
 
 static void values_fini(struct values *v)

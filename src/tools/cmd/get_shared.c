@@ -385,7 +385,7 @@ static int open_dataset(struct other *o, const char *path, struct bkt_err *err)
     if (o->src < 0)
         return h5_fail(err, path);
     o->path = strdup(path);
-    return o->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, o->path);
 }
 
 static int work_of_other(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct bkt_err *err)

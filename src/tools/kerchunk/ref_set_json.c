@@ -53,7 +53,7 @@ static int unmark(struct reader *r, const struct bkt_json_scan_text *t, struct b
                     "half a surrogate pair in a string");
         i += at ? n_mark : 0;
     }
-    return bkt_buf_reserve(out, 0) < 0 ? BKT_ERR(r->err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return BKT_MADE(r->err, bkt_buf_reserve(out, 0) >= 0);
 }
 
 static int scan_text(struct reader *r, struct bkt_buf *out)

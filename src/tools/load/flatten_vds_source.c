@@ -74,7 +74,7 @@ int load_flat_open(struct load_flat *f, const char *file, struct bkt_err *err)
     for (size_t i = 0; i < s->n_parts; i++)
         BKT_PASS_MEM(err, bkt_strs_add(&f->names, s->parts[i].etag));
     f->file = strdup(file);
-    return f->file ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, f->file);
 }
 
 /* ---- boxes ---- */

@@ -189,7 +189,7 @@ int shared_copy_say(struct bkt_buf *out, struct bkt_err *err, const char *kinds,
     va_start(ap, kinds);
     int rc = emit(out, kinds, ap);
     va_end(ap);
-    return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return BKT_MADE(err, rc >= 0);
 }
 
 const char *shared_copy_take_text(struct bkt_rd *r)
@@ -263,7 +263,7 @@ int load_shared_begin(struct load_job *l, bool is_new, struct bkt_err *err)
         l->src->file < 0)
         return BKT_OK;
     l->parts = make();
-    return l->parts ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, l->parts);
 }
 
 int load_shared_wait(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
@@ -347,7 +347,7 @@ static int open_both(struct load_job *l, const char *path, const struct bkt_id *
         return h5_unreadable(err, path);
     BKT_PASS(load_open_id(l, id, &p->dst, err));
     p->path = strdup(path);
-    return p->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, p->path);
 }
 
 static int copy_elements(struct load_job *l, const struct bkt_written *w, struct bkt_err *err)

@@ -351,7 +351,7 @@ int source_read(struct source *s, const struct source_read *reads, size_t n, str
     size_t                                    cap    = n + s->n_parts + 1, k = 0;
     BKT_CLEANUP(bkt_freep) struct bkt_req    *reqs   = calloc(cap, sizeof *reqs);
     BKT_CLEANUP(bkt_freep) struct bkt_store **stores = calloc(cap, sizeof(struct bkt_store *));
-    int rc = reqs && stores ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = BKT_MADE(err, reqs && stores);
     for (size_t i = 0; i < n && rc == BKT_OK; i++)
         for (uint64_t done = 0, took = 0; done < reads[i].size && rc == BKT_OK; done += took) {
             if (k == cap) { /* more pieces than there are files to straddle: chunks lie in each other */

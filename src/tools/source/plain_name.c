@@ -63,7 +63,7 @@ static int open_it(struct plain_file *p, const char *inner, const struct bkt_set
         BKT_PASS(bkt_remote_open(&p->r, H5F_ACC_RDONLY, H5P_DEFAULT, set, &p->file, err));
     p->inner = strdup(inner);
     p->uri   = strdup(p->r.full ? p->r.full : p->name);
-    return p->inner && p->uri ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, p->inner && p->uri);
 }
 
 /* The part of a name that can't be cut off: scheme and bucket or host. */

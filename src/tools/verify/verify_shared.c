@@ -81,7 +81,7 @@ static int check_chunks(struct bkt_verify *v, const char *id_text, const char *p
     bkt_object_release(o);
     BKT_FAIL_IF(err, !same, BKT_EINVAL, "%s: another writer changes the dataset; run h5bucket verify again",
                 path);
-    return emit_result(v, id_text, path, result) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return BKT_MADE(err, emit_result(v, id_text, path, result) >= 0);
 }
 
 /* Decode the chunks of a unit with a state of their own, which the result holds. */

@@ -123,7 +123,7 @@ static int link_find(struct bkt_link_place *p, struct bkt_err *err)
     BKT_PASS(bkt_iterate_nth_link(p->group, p->idx->idx_type, p->idx->order, p->idx->n, &p->link, err));
     if (!p->name)
         p->name = strdup(p->link->name);
-    return p->name ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, p->name);
 }
 
 static int link_check(struct bkt_link_place *p, const char *removing, struct bkt_err *err)

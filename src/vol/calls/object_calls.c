@@ -102,7 +102,7 @@ static int find_name(struct bkt_vobj *o, struct bkt_buf *out, struct bkt_err *er
     struct bkt_vobj *root = NULL;
     struct search s = {&o->obj->id, out};
     if (strcmp(o->obj->id.text, bkt_domain_root(o->file->dom)->text) == 0)
-        return bkt_buf_add_str(out, "/") < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+        return BKT_MADE(err, bkt_buf_add_str(out, "/") >= 0);
     BKT_PASS(bkt_file_root(o->file, H5I_GROUP, &root, err));
     H5VL_link_iterate_args_t a = {true, H5_INDEX_NAME, H5_ITER_INC, NULL, is_it, &s};
     herr_t r = bkt_iterate_links(root, &a, err);

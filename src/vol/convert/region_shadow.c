@@ -204,7 +204,7 @@ int bkt_region_shadow_text(struct bkt_vobj *in_file, const unsigned char handle[
     struct bkt_regref r     = {.kind = BKT_REGION_NULL};
     const char       *known = texts ? bkt_map_get(texts, handle, H5R_DSET_REG_REF_BUF_SIZE) : NULL;
     if (known)
-        return bkt_buf_add_str(out, known) < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+        return BKT_MADE(err, bkt_buf_add_str(out, known) >= 0);
     if (is_null(handle))
         return BKT_OK;
     BKT_FAIL_IF(err, !bkt_native_header_file(), BKT_EINVAL,

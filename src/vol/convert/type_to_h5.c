@@ -214,7 +214,7 @@ static int fields_init(struct fields *f, size_t n, struct bkt_err *err)
     f->name = calloc(n + 1, sizeof(char *));
     f->type = calloc(n + 1, sizeof *f->type);
     f->offset = calloc(n + 1, sizeof *f->offset);
-    return f->name && f->type && f->offset ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, f->name && f->type && f->offset);
 }
 
 static int insert_fields(const struct fields *f, size_t size, hid_t *out, struct bkt_err *err)

@@ -46,11 +46,6 @@ int bkt_copy_unreadable(const struct bkt_copier *c, const char *what)
     return bkt_copy_source_rc(c, bkt_copy_failed(c, what));
 }
 
-int bkt_copy_no_memory(const struct bkt_copier *c)
-{
-    return BKT_ERR(c->err, BKT_ENOMEM, "out of memory");
-}
-
 int bkt_copy_check(const struct bkt_copier *c, struct bkt_err *err)
 {
     return c->o->hooks.check ? c->o->hooks.check(err) : BKT_OK;
@@ -171,7 +166,7 @@ static int open_group(const struct bkt_copier *c, hid_t from, size_t path_above,
 {
     struct bkt_copy_group *g = *out = calloc(1, sizeof *g);
     if (!g)
-        return bkt_copy_no_memory(c);
+        BKT_NOMEM(c->err);
     *g = (struct bkt_copy_group){
         .above = c->top, .to = H5I_INVALID_HID, .depth = c->depth, .path_above = path_above};
     g->from = H5Iget_type(from) == H5I_FILE ? H5Gopen2(from, "/", H5P_DEFAULT) : bkt_hid_hold(from);
@@ -216,7 +211,8 @@ static int fill_nameless(struct bkt_copier *c, struct bkt_copy_group **g)
     struct bkt_copy_group *top = c->top;
     c->base = (*g)->to;
     c->path = (struct bkt_buf){0};
-    int rc = bkt_buf_add_str(&c->path, ".") < 0 ? bkt_copy_no_memory(c) : begin_group(c, *g);
+    int rc = bkt_buf_add_str(&c->path, ".") < 0 ? BKT_ERR(c->err, BKT_ENOMEM, "out of memory")
+                                                  : begin_group(c, *g);
     if (rc == BKT_OK) {
         c->top = *g;
         *g = NULL;
@@ -366,7 +362,7 @@ static int value_link(const struct bkt_copier *c, const struct bkt_copy_group *g
     const char *file = NULL, *path = NULL;
     herr_t rc = -1;
     if (!value)
-        return bkt_copy_no_memory(c);
+        BKT_NOMEM(c->err);
     if (H5Lget_val(g->from, l->name, value, l->info.u.val_size, H5P_DEFAULT) < 0)
         return bkt_copy_unreadable(c, "reading a link");
     if (l->info.type == H5L_TYPE_SOFT)
@@ -456,7 +452,7 @@ static int next_link(struct bkt_copier *c, struct bkt_copy_group *g)
     const size_t above = c->path.len;
     const bool slash = above > 0 && bkt_buf_str(&c->path)[above - 1] == '/';
     if (bkt_buf_addf(&c->path, "%s%s", slash ? "" : "/", l->name) < 0)
-        return bkt_copy_no_memory(c);
+        BKT_NOMEM(c->err);
     c->depth = g->depth + 1;
     int rc = bkt_copy_check(c, c->err);
     if (rc == BKT_OK)

@@ -101,8 +101,7 @@ static int transfer(struct data *d, hid_t mem)
     else if (H5Dread(d->from, d->v.in, mem, d->space, H5P_DEFAULT, d->v.from) < 0)
         return bkt_copy_unreadable(d->c, "reading data");
     if (d->read)
-        return bkt_buf_add(d->read, d->v.from, d->v.n * H5Tget_size(d->v.in)) < 0 ? bkt_copy_no_memory(d->c)
-                                                                                  : BKT_OK;
+        return BKT_MADE(d->c->err, bkt_buf_add(d->read, d->v.from, d->v.n * H5Tget_size(d->v.in)) >= 0);
     BKT_PASS(bkt_copy_translate(d->c, &d->v, d->path));
     return H5Dwrite(d->to, d->v.out, mem, d->space, H5P_DEFAULT, d->v.to) < 0
                ? bkt_copy_failed(d->c, "writing data")

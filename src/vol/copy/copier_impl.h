@@ -48,8 +48,6 @@ int bkt_copy_unreadable(const struct bkt_copier *c, const char *what);
 /** The code for a failed call that read the source: BKT_EFORMAT in place of BKT_EHDF5, if a tool copies.  The
  *  tool leaves unreadable parts out, if its user wants that. */
 int bkt_copy_source_rc(const struct bkt_copier *c, int rc);
-/** Record that memory is short; always BKT_ENOMEM. */
-int bkt_copy_no_memory(const struct bkt_copier *c);
 /** Whether the copy goes on: call between steps.  Negative: it ends. */
 BKT_NODISCARD int bkt_copy_check(const struct bkt_copier *c, struct bkt_err *err);
 /** Report a message about the object at @p path. */

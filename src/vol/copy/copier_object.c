@@ -12,11 +12,11 @@
 static int postpone(struct bkt_copier *c, const char *path, const char *attr)
 {
     if (bkt_list_room(&c->pending, c->n_pending, &c->cap_pending, sizeof *c->pending) < 0)
-        return bkt_copy_no_memory(c);
+        BKT_NOMEM(c->err);
     struct bkt_copy_pending *p = &c->pending[c->n_pending++];
     *p = (struct bkt_copy_pending){strdup(path), attr ? strdup(attr) : NULL, H5I_INVALID_HID,
                                    H5I_INVALID_HID};
-    return p->path && (p->attr || !attr) ? BKT_OK : bkt_copy_no_memory(c);
+    return BKT_MADE(c->err, p->path && (p->attr || !attr));
 }
 
 /* The same for an attribute of a committed type to which no link leads yet: both stay open. */

@@ -52,7 +52,7 @@ int bkt_copy_remember(struct bkt_copier *c, hid_t from, hid_t self)
         if (p)
             free(p->path);
         free(p);
-        return bkt_copy_no_memory(c);
+        BKT_NOMEM(c->err);
     }
     p->base = bkt_hid_hold(base);
     return p->base < 0 ? bkt_copy_failed(c, "holding an object") : BKT_OK;

@@ -160,7 +160,7 @@ int bkt_copy_values_room(const struct bkt_copier *c, struct bkt_copy_values *v, 
     v->n = n;
     v->from = calloc(n ? n : 1, in ? in : 1);
     v->to = v->translated ? calloc(n ? n : 1, out ? out : 1) : v->from;
-    return v->from && v->to ? BKT_OK : bkt_copy_no_memory(c);
+    return BKT_MADE(c->err, v->from && v->to);
 }
 
 /* ---- one reference ---- */
@@ -295,7 +295,7 @@ static int translate_nested(struct bkt_copier *c, hid_t in, hid_t out, const cha
     memcpy(&v, from, sizeof v);
     w.len = v.len;
     if (v.len && !(w.p = calloc(v.len, H5Tget_size(b))))
-        return bkt_copy_no_memory(c);
+        BKT_NOMEM(c->err);
     memcpy(to, &w, sizeof w);
     return translate_list(c, a, b, path, v.p, w.p, v.len);
 }

@@ -166,5 +166,5 @@ int bkt_copy(struct bkt_vobj *src, struct bkt_vobj *dst, const char *name, hid_t
                            .name = name,
                            .places = bkt_map_new(),
                            .ours = H5I_INVALID_HID};
-    return c.places ? bkt_copy_as(&c, from, name) : bkt_copy_no_memory(&c);
+    return c.places ? bkt_copy_as(&c, from, name) : BKT_ERR(c.err, BKT_ENOMEM, "out of memory");
 }

@@ -104,7 +104,7 @@ int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, st
         BKT_FAIL(err, BKT_EFORMAT, "%s: the root %s is not a group", f->name, bkt_domain_root(f->dom)->text);
     }
     *out = bkt_vobj_new(f, type, root, "/");
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, *out);
 }
 
 /* The objects behind ids, and the objects that belong to one open file. */

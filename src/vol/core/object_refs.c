@@ -217,7 +217,7 @@ int bkt_link_soft(struct bkt_link *l, const char *target, struct bkt_err *err)
 {
     l->cls = BKT_L_SOFT;
     l->path = tidy_path(target);
-    return l->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, l->path);
 }
 
 /* An external link's value in the form of H5Lcreate_external() and H5Lget_val(): version and flags (0),
@@ -230,7 +230,7 @@ static int external_value(struct bkt_link *l, const char *value, size_t n, struc
     l->cls = BKT_L_EXTERNAL;
     l->file = strdup(file);
     l->path = strndup(path, n - 2 - nf);
-    return l->file && l->path ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, l->file && l->path);
 }
 
 static bool is_external_value(const char *value, size_t n)

@@ -149,7 +149,7 @@ static int to_str(struct bkt_vobj *o, const H5O_token_t *token, char **out, stru
     if (!bkt_token_id(o->file->dom, token, &id))
         memset(&id, 0, sizeof id);
     *out = strdup(id.text);
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, *out);
 }
 
 static int from_str(struct bkt_vobj *o, const char *text, H5O_token_t *out, struct bkt_err *err)

@@ -246,7 +246,7 @@ static int run_together(struct job *jobs, size_t n, struct bkt_err *err)
     BKT_CLEANUP(bkt_freep) struct bkt_write *writes = calloc(n, sizeof *writes);
     BKT_CLEANUP(bkt_freep) struct staged    *staged = calloc(n, sizeof *staged);
     size_t                                   m      = 0;
-    int rc = writes && staged ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    int rc = BKT_MADE(err, writes && staged);
     for (size_t i = 0; rc == BKT_OK && i < n; i++)
         if (jobs[i].sel.file.n_elems > 0 && !in_pieces(&jobs[i])) {
             rc = add(&jobs[i], &writes[m], &staged[m], err);

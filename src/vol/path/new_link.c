@@ -188,7 +188,7 @@ int bkt_new_link_make(const struct bkt_new_link *s, const struct bkt_vobj *at, s
     BKT_PASS(bkt_edit_add(f->dom, o, &id, err));
     BKT_PASS(bkt_domain_get(f->dom, &id, &in_domain, err));
     *out = bkt_vobj_new(f, bkt_vobj_type_of(in_domain), in_domain, base ? bkt_buf_str(&path) : NULL);
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, *out);
 }
 
 int bkt_new_link_show(struct bkt_new_link *s, const struct bkt_vobj *made, struct bkt_err *err)

@@ -318,7 +318,7 @@ static int by_token(struct bkt_vobj *obj, const H5O_token_t *token, struct bkt_v
     BKT_PASS(bkt_domain_get(obj->file->dom, &id, &found, err));
     const char *path = strcmp(id.text, bkt_domain_root(obj->file->dom)->text) == 0 ? "/" : NULL;
     *out             = bkt_vobj_new(obj->file, bkt_vobj_type_of(found), found, path);
-    return *out ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, *out);
 }
 
 /* An attribute stands for its object; a file for its root group. */

@@ -25,7 +25,7 @@ int bkt_remote_find(const char *name, const struct bkt_settings *set, struct bkt
     if (rc < 0)
         return rc == BKT_ENOENT ? BKT_OK : rc;
     r->full = strdup(bkt_buf_str(&full));
-    return r->full ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
+    return BKT_MADE(err, r->full);
 }
 
 bool bkt_remote_instead(const struct bkt_remote *r, int rc)

@@ -183,7 +183,7 @@ static int read_strings(const struct array *a, struct bkt_buf *out, bool *fits, 
         return h5_fail(err, "reading its elements");
     int rc = join_strings(v, a->elements, out, fits);
     (void)H5Treclaim(a->mem, space, H5P_DEFAULT, v);
-    return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return BKT_MADE(err, rc >= 0);
 }
 
 /* The whole array as one chunk.  1: done; 0: it is too large. */

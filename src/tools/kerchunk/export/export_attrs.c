@@ -220,9 +220,7 @@ static int phony(struct zarr_export *x, const uint64_t *dims, int d, struct bkt_
         n = (intptr_t)bkt_map_count(x->phony) + 1;
         BKT_PASS_MEM(err, bkt_map_set_number(&x->phony, key, sizeof key, n));
     }
-    return bkt_buf_addf(out, "phony_dim_%llu", (unsigned long long)(n - 1)) < 0
-               ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
-               : BKT_OK;
+    return BKT_MADE(err, bkt_buf_addf(out, "phony_dim_%llu", (unsigned long long)(n - 1)) >= 0);
 }
 
 static int put_dimensions(struct attrs *a, hid_t dset, int rank, const uint64_t *dims)

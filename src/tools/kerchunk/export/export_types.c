@@ -219,7 +219,7 @@ int zarr_number(hid_t type, const void *p, bool quoted, struct bkt_buf *out, str
     int rc = real   ? add_real(d, quoted, out)
              : sign ? bkt_buf_addf(out, "%" PRId64, (int64_t)u)
                     : bkt_buf_addf(out, "%" PRIu64, u);
-    return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return BKT_MADE(err, rc >= 0);
 }
 
 /* A value in the dtype's JSON: numbers; texts and compounds as base64. */
@@ -248,7 +248,7 @@ static int fill_text(hid_t mem, const unsigned char *v, struct bkt_buf *out, str
         rc = rc < 0 ? rc : bkt_base64_encode(v, n, out);
         rc = rc < 0 ? rc : bkt_buf_add_str(out, "\"");
     }
-    return rc < 0 ? BKT_ERR(err, BKT_ENOMEM, "out of memory") : BKT_OK;
+    return BKT_MADE(err, rc >= 0);
 }
 
 int zarr_fill(hid_t dcpl, hid_t mem, struct bkt_buf *out, struct bkt_err *err)
