@@ -85,7 +85,9 @@ void bkt_links_count_begin(struct bkt_links_count *c);
 /** For a new object: its count begins at 0, and is known from now on.  A group's links are counted.
  *  @param own  note that it was made here, for _is_own() */
 BKT_NODISCARD int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, bool own);
-/** Whether the object was added with @p own. */
+/** Note that later, while all is counted. */
+BKT_NODISCARD int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id);
+/** Whether that is noted. */
 bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id);
 /** Such an object to which no link is stored: it was made since bkt_links_count_shown(). */
 bool bkt_links_count_is_unseen(struct bkt_links_count *c, const struct bkt_id *id);

@@ -71,6 +71,17 @@ static void note_first(struct bkt_domain *d)
         d->doc.first[d->doc.n_first++] = l->id;
 }
 
+/* Objects that aren't stored with the domain: no link leads to them yet, or they failed. */
+static int note_own(struct bkt_domain *d)
+{
+    for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
+        const struct bkt_change *c = at.value;
+        if (c->is_new)
+            BKT_PASS(bkt_links_count_own(d->links, &c->id));
+    }
+    return BKT_OK;
+}
+
 int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0};
@@ -99,6 +110,7 @@ int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err)
         bkt_registry_count_fresh(-1);
     e->counted = false;
     bkt_trace(BKT_TRACE_SCHEMA, "domain %s is stored", d->name);
+    BKT_PASS_MEM(err, note_own(d));
     return BKT_OK;
 }
 

@@ -181,6 +181,12 @@ int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, b
     return count_group(c, o, NULL);
 }
 
+int bkt_links_count_own(struct bkt_links_count *c, const struct bkt_id *id)
+{
+    BKT_HOLD(&c->lock);
+    return bkt_map_set_number(&c->own, id->text, BKT_ID_LEN, c->shown + 1);
+}
+
 bool bkt_links_count_is_own(struct bkt_links_count *c, const struct bkt_id *id)
 {
     BKT_HOLD(&c->lock);

@@ -121,6 +121,27 @@ static void moved_into_a_new_group(bool replaced)
     close_all(d, e, NULL);
 }
 
+/* The new group was made without a link before the domain itself was stored. */
+static void moved_into_a_group_without_a_link(void)
+{
+    (void)snprintf(name, sizeof name, "mem:flush%u/x.h5", ++serial);
+    struct bkt_domain *d, *e = create(name, false), *f;
+    struct bkt_id root = *bkt_domain_root(e), ds = add_dset(e, 3), g = add_group(e);
+    (void)get(e, &g);
+    link_it(e, &root, "data", &ds);
+    OK(bkt_domain_flush(e, err));
+    d = open_other(name);
+    link_it(d, &root, "new", &ds);
+    OK(bkt_domain_flush(d, err));
+    link_it(e, &root, "new", &g);
+    link_it(e, &g, "data", &ds);
+    OK(bkt_edit_unlink(e, &root, "data", err));
+    FAILS(BKT_EEXIST, "'/new'", bkt_domain_flush(e, err));
+    (void)fresh_look(&root, &f);
+    CHECK(leads(f, &root, "data", &ds), "it is where it was");
+    close_all(d, e, f);
+}
+
 static void moved_out_of_a_removed_group(void)
 {
     struct bkt_id a, b, ds, two[2];
@@ -384,6 +405,7 @@ int main(void)
     a_chain_of_moves(true);
     moved_into_a_new_group(false);
     moved_into_a_new_group(true);
+    moved_into_a_group_without_a_link();
     moved_out_of_a_removed_group();
     a_clash_is_removed_with_its_group();
     a_hidden_link_keeps_its_object();
