@@ -133,7 +133,7 @@ def test_verbs_show_files_in_s3(b):
             fails(b.run(verb, name, b.new()), "is a plain HDF5 file in a store, not a domain", "h5bucket load --link")
         for argv in ([name], ["-p", name], ["-p", name + "/deep/er"]):
             fails(b.run("touch", *argv), os.path.basename(name) + " is a plain HDF5 file in a store, not a folder")
-        fails(b.run("touch", name + "/deep"), "is not a folder")
+        fails(b.run("touch", name + "/deep"), ": not a folder; -p makes")
         assert b.json("info", name)[0]["kind"] == "file"
 
 
