@@ -398,7 +398,7 @@ static void edges(hid_t f, struct out *o, hsize_t chunk)
     say_result(o, "H5Dwrite_chunk", H5Dwrite_chunk(d, H5P_DEFAULT, 0, &at, chunk * sizeof *raw, raw));
     say_chunks(o, d, "written raw", size, chunk);
     if (o->ours) /* HDF5 takes it, and reads beyond it */
-        CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, &at, 20, raw) < 0 && strstr(error_text(), "20 bytes for a partial chunk"),
+        CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, &at, 20, raw) < 0 && strstr(error_text(), "20 bytes given, a partial chunk"),
               "a partial chunk that is too short is taken");
     extend(o, d, 2 * chunk + 9, chunk);
     H5Dset_extent(d, &(hsize_t){3 * chunk});
