@@ -124,10 +124,11 @@ static int target_of(const json_t *link, struct bkt_buf *out)
     return id ? bkt_buf_add_str(out, id) : bkt_buf_addf(out, "%s\n%s", file ? file : "", path ? path : "");
 }
 
+/* Also if memory is short: then the link stays. */
 static bool is_target_in(const struct bkt_map *targets, const json_t *link)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
-    return link && target_of(link, &to) == BKT_OK && bkt_map_get(targets, to.ptr, to.len);
+    return targets && link && (target_of(link, &to) < 0 || bkt_map_get(targets, to.ptr, to.len));
 }
 
 /* Whether a stored link has to stay: its target has moved, and the new link isn't stored.  Or its target was
@@ -161,28 +162,35 @@ static int link_waits(struct bkt_domain *d, struct bkt_change *c, json_t *in, co
     return BKT_OK;
 }
 
-/* Whether the name of a link is another writer's in the stored object: of a link that isn't equal. */
-static bool is_taken(const struct bkt_change *c, const json_t *stored, const struct bkt_link *l,
-                     enum bkt_delta delta, const json_t *value, const struct bkt_buf *to)
+/* Whether the name of a link is another writer's in the stored object: of a link that isn't equal.  1: it is;
+ * 0; BKT_ENOMEM. */
+static int is_taken(const struct bkt_change *c, const json_t *stored, const struct bkt_link *l,
+                    enum bkt_delta delta, const json_t *value, const struct bkt_buf *to)
 {
     static const char *const lists[] = {"h5links", "links"};
     for (size_t i = 0; i < BKT_COUNT(lists); i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf theirs = {0};
         json_t *in = json_object_get(stored, lists[i]), *old = NULL;
-        if (!in || bkt_json_get_named(in, l->name, &old) < 0 || !old)
+        if (in)
+            BKT_PASS(bkt_json_get_named(in, l->name, &old));
+        if (!old)
             continue;
         if (delta == BKT_DELTA_REPLACE)
             return is_theirs(old, value, old_entry(c->old_links, l->name));
-        return i == 0 || target_of(old, &theirs) < 0 || strcmp(bkt_buf_str(&theirs), bkt_buf_str(to)) != 0;
+        BKT_PASS(target_of(old, &theirs));
+        return i == 0 || strcmp(bkt_buf_str(&theirs), bkt_buf_str(to)) != 0;
     }
-    return false;
+    return 0;
 }
 
-/* The stored link of that name; NULL: none. */
-static json_t *stored_link(const json_t *stored, const char *name)
+/* Whether a link comes in the place of a stored link that has to stay.  1: it does; 0; BKT_ENOMEM. */
+static int comes_in_place(struct bkt_domain *d, const struct bkt_change *c, const json_t *stored,
+                          const char *name)
 {
     json_t *in = json_object_get(stored, "links"), *old = NULL;
-    return in && bkt_json_get_named(in, name, &old) == BKT_OK ? old : NULL;
+    if (in)
+        BKT_PASS(bkt_json_get_named(in, name, &old));
+    return keeps_place(d, c, old);
 }
 
 static int note_taken(struct bkt_domain *d, struct bkt_change *c, const json_t *stored,
@@ -192,10 +200,13 @@ static int note_taken(struct bkt_domain *d, struct bkt_change *c, const json_t *
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf to = {0};
     BKT_PASS(bkt_link_emit(l, &value, err));
     BKT_PASS(target_of(value, &to));
-    if (bkt_map_get(c->taken, to.ptr, to.len) ||
-        (!is_taken(c, stored, l, delta, value, &to) &&
-         (delta == BKT_DELTA_ADD || !keeps_place(d, c, stored_link(stored, l->name)))))
+    if (bkt_map_get(c->taken, to.ptr, to.len))
         return BKT_OK;
+    int taken = is_taken(c, stored, l, delta, value, &to);
+    if (!taken && delta != BKT_DELTA_ADD)
+        taken = comes_in_place(d, c, stored, l->name);
+    if (taken <= 0)
+        return taken;
     return l->cls == BKT_L_HARD ? bkt_moved_add(d, &c->taken, &l->id, c, err)
                                 : bkt_map_set(&c->taken, to.ptr, to.len, c, NULL);
 }
@@ -224,7 +235,9 @@ static int replay_other(struct bkt_change *c, json_t *other, const char *name, e
                         struct bkt_old_entry *was)
 {
     json_t *there = NULL;
-    if (!other || bkt_json_get_named(other, name, &there) < 0 || !there)
+    if (other)
+        BKT_PASS(bkt_json_get_named(other, name, &there));
+    if (!there)
         return BKT_KEPT_NOT;
     if (is_theirs(there, NULL, was))
         return delta == BKT_DELTA_REMOVE ? BKT_KEPT_THEIRS : BKT_KEPT_CLASH;
