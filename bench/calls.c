@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "seconds.h"
 
 #define KIB_FLOATS ((hsize_t)256) /* in 1 KiB */
 #define MOST       4              /* numbers on the command line */
@@ -24,13 +25,6 @@ static hid_t must(int64_t ok, const char *what)
     exit(1);
 }
 #define MUST(call) must((int64_t)(call), #call)
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void *room(size_t n, size_t size)
 {

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "seconds.h"
 
 static uint64_t sum;
 static hid_t    file;
@@ -23,13 +24,6 @@ static void die(const char *what)
 {
     fprintf(stderr, "h5read: %s failed\n", what);
     exit(1);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* Every step-th 32 bits of n: enough to notice a wrong chunk, too few to cost time. */

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "seconds.h"
 
 static uint64_t sum;
 
@@ -17,13 +18,6 @@ static void must(int rc, const char *what)
         return;
     fprintf(stderr, "ncread: %s: %s\n", what, nc_strerror(rc));
     exit(1);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void add(const float *data, size_t n, size_t step)

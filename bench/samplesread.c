@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "seconds.h"
 
 static struct h5bucket_sample *samples;
 static size_t                  n_samples, batch;
@@ -20,13 +21,6 @@ static void die(const char *what)
     fprintf(stderr, "samplesread: %s failed\n", what);
     H5Eprint2(H5E_DEFAULT, stderr);
     exit(1);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void read_list(const char *name)

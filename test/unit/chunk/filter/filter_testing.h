@@ -8,16 +8,8 @@
 #include <string.h>
 
 #include "helpers/check.h"
+#include "helpers/xorshift.h"
 #include "chunk/filter/pipeline.h"
-
-static inline uint32_t rnd(uint32_t *state) /* xorshift32 */
-{
-    uint32_t x = *state;
-    x ^= x << 13;
-    x ^= x >> 17;
-    x ^= x << 5;
-    return *state = x;
-}
 
 static inline void *need(size_t n)
 {
@@ -35,7 +27,7 @@ static inline unsigned char *sample(size_t n, size_t es, uint32_t seed)
     uint64_t       v = 1000;
     for (size_t i = 0; i < n; i++) {
         if (i % es == 0)
-            v += rnd(&s) % 16 ? rnd(&s) % 7 : rnd(&s);
+            v += xorshift32(&s) % 16 ? xorshift32(&s) % 7 : xorshift32(&s);
         p[i] = (unsigned char)(v >> (8 * (i % es % 8)));
     }
     return p;
@@ -66,11 +58,11 @@ static inline void torture(const char *what, const struct bkt_pipeline *p, const
         size_t n = n_in;
         memcpy(bad, in, n_in);
         if (i % 3 == 0) {
-            n = rnd(&s) % (n_in + 1);
+            n = xorshift32(&s) % (n_in + 1);
         } else {
-            for (uint32_t k = rnd(&s) % 4 + 1; k > 0 && n_in; k--) { /* headers more often than the rest */
-                size_t at = rnd(&s) % 2 ? rnd(&s) % (n_in < 32 ? n_in : 32) : rnd(&s) % n_in;
-                bad[at]   = rnd(&s) % 4 ? (unsigned char)rnd(&s) : (unsigned char)(rnd(&s) % 2 ? 255 : 0);
+            for (uint32_t k = xorshift32(&s) % 4 + 1; k > 0 && n_in; k--) { /* headers more often than the rest */
+                size_t at = xorshift32(&s) % 2 ? xorshift32(&s) % (n_in < 32 ? n_in : 32) : xorshift32(&s) % n_in;
+                bad[at]   = xorshift32(&s) % 4 ? (unsigned char)xorshift32(&s) : (unsigned char)(xorshift32(&s) % 2 ? 255 : 0);
             }
         }
         struct bkt_err err = {0};

@@ -48,9 +48,9 @@ static unsigned char *data_of(enum kind k, size_t n, size_t es, uint32_t seed)
     for (size_t i = 0; i < n; i++)
         switch (k) {
         case ZEROS: p[i] = 0; break;
-        case RUNS: p[i] = (unsigned char)(i / (1 + rnd(&s) % 3 + 300)); break;
-        case NOISE: p[i] = (unsigned char)(rnd(&s) >> 7); break;
-        case REPEATS: p[i] = i < 70 || rnd(&s) % 500 == 0 ? (unsigned char)(rnd(&s) >> 9) : p[i - 1 - (i / 1000) % 70]; break;
+        case RUNS: p[i] = (unsigned char)(i / (1 + xorshift32(&s) % 3 + 300)); break;
+        case NOISE: p[i] = (unsigned char)(xorshift32(&s) >> 7); break;
+        case REPEATS: p[i] = i < 70 || xorshift32(&s) % 500 == 0 ? (unsigned char)(xorshift32(&s) >> 9) : p[i - 1 - (i / 1000) % 70]; break;
         default: break;
         }
     return p;
@@ -87,7 +87,7 @@ static void masks(void)
     unsigned char       noise[4096];
     struct bkt_err      err = {0};
     for (size_t i = 0; i < sizeof noise; i++)
-        noise[i] = (unsigned char)(rnd(&s) >> 9);
+        noise[i] = (unsigned char)(xorshift32(&s) >> 9);
     if (bkt_pipeline_add(&p, BKT_FILTER_SHUFFLE, 1, NULL, 0, NULL, NULL) < 0 ||
         bkt_pipeline_add(&p, BKT_FILTER_LZF, 1, NULL, 0, NULL, NULL) < 0)
         abort();

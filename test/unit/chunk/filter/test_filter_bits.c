@@ -36,7 +36,7 @@ static void nbit_numbers(unsigned size, unsigned big, unsigned precision, unsign
     struct bkt_err err   = {0};
     for (unsigned i = 0; i < N; i++)
         for (unsigned b = precision; b-- > 0;) {
-            unsigned bit = rnd(&s) >> 7 & 1, at = (b + offset) / 8;
+            unsigned bit = xorshift32(&s) >> 7 & 1, at = (b + offset) / 8;
             put_bits(&k, bit, 1);
             want[i * size + (big ? size - 1 - at : at)] |= (unsigned char)(bit << (b + offset) % 8);
         }
@@ -63,18 +63,18 @@ static void nbit_compound(void)
     cd[0]  = 30;
     for (size_t i = 0; i < 3; i++) {
         unsigned char *e = want + 12 * i;
-        unsigned       v = rnd(&s) & 0x7ff;
+        unsigned       v = xorshift32(&s) & 0x7ff;
         put_bits(&k, v, 11);
         bkt_put_le(e + 1, 2, (uint64_t)v << 3);
         for (size_t j = 0; j < 2; j++) {
-            v = rnd(&s) & 0x1ff;
+            v = xorshift32(&s) & 0x1ff;
             put_bits(&k, v, 9);
             bkt_put_be(e + 4 + 3 * j, 2, v);
-            v = rnd(&s) & 255;
+            v = xorshift32(&s) & 255;
             put_bits(&k, v, 8);
             e[4 + 3 * j + 2] = (unsigned char)v;
         }
-        v = rnd(&s) & 0xffff;
+        v = xorshift32(&s) & 0xffff;
         put_bits(&k, v, 16);
         bkt_put_be(e + 10, 2, v);
     }
@@ -85,9 +85,9 @@ static void nbit_compound(void)
     for (int i = 0; i < 20000; i++) {
         unsigned bad[30];
         memcpy(bad, cd, sizeof bad);
-        for (uint32_t m = rnd(&s) % 3 + 1; m > 0; m--)
-            bad[1 + rnd(&s) % 29] = rnd(&s) % 8 ? rnd(&s) % 20 : rnd(&s);
-        size_t n = rnd(&s) % 4 ? 30 : rnd(&s) % 31;
+        for (uint32_t m = xorshift32(&s) % 3 + 1; m > 0; m--)
+            bad[1 + xorshift32(&s) % 29] = xorshift32(&s) % 8 ? xorshift32(&s) % 20 : xorshift32(&s);
+        size_t n = xorshift32(&s) % 4 ? 30 : xorshift32(&s) % 31;
         rc       = decode(BKT_FILTER_NBIT, bad, n, in, sizeof in, got, sizeof got, NULL);
         CHECK(rc == BKT_OK || rc == BKT_EFORMAT, "lie %d gave %d", i, rc);
     }
@@ -157,7 +157,7 @@ static void scaleoffset(struct so_case c)
     bkt_put_le(in + 5, 8, min);
     for (unsigned i = 0; i < N; i++) {
         uint64_t mark = c.bits == 64 ? 0 : ((uint64_t)1 << c.bits) - 1, v, x;
-        v = ((uint64_t)rnd(&s) << 32 | rnd(&s)) & (c.bits == 64 ? UINT64_MAX : mark);
+        v = ((uint64_t)xorshift32(&s) << 32 | xorshift32(&s)) & (c.bits == 64 ? UINT64_MAX : mark);
         if (c.bits < 8 * c.size && i % 5 == 0)
             v = mark;
         x = v + min;
@@ -192,9 +192,9 @@ static void scaleoffset(struct so_case c)
     for (int i = 0; i < 300; i++) {
         unsigned bad[20];
         memcpy(bad, cd, sizeof bad);
-        bad[rnd(&s) % 9] = rnd(&s) % 4 ? rnd(&s) % 20 : rnd(&s);
-        in[rnd(&s) % 21] = (unsigned char)rnd(&s);
-        rc = decode(BKT_FILTER_SCALEOFFSET, bad, rnd(&s) % 8 ? 20 : rnd(&s) % 20, in, n_in, got, n, NULL);
+        bad[xorshift32(&s) % 9] = xorshift32(&s) % 4 ? xorshift32(&s) % 20 : xorshift32(&s);
+        in[xorshift32(&s) % 21] = (unsigned char)xorshift32(&s);
+        rc = decode(BKT_FILTER_SCALEOFFSET, bad, xorshift32(&s) % 8 ? 20 : xorshift32(&s) % 20, in, n_in, got, n, NULL);
         CHECK(rc == BKT_OK || rc == BKT_EFORMAT || rc == BKT_EUNSUP, "lie %d gave %d", i, rc);
     }
 }

@@ -86,7 +86,7 @@ static void test_planes(size_t es, size_t count)
     CHECK(rc == BKT_OK && are == (es > 1 && count > 1), "%zu elements of %zu: %d, planes %d", count, es, rc, are);
     uint32_t seed = 5;
     for (size_t at = 0; are && at < count;) {
-        size_t m = 1 + rnd(&seed) % (count - at);
+        size_t m = 1 + xorshift32(&seed) % (count - at);
         bkt_unshuffle_part(planes + at, count, got + at * es, m, es);
         at += m;
     }
@@ -203,7 +203,7 @@ static void test_fletcher(void)
         unsigned char *p = need(n + 4), *got = need(n);
         for (int kind = 0; kind < 4; kind++) {
             for (size_t i = 0; i < n; i++)
-                p[i] = kind == 0 ? 0 : kind == 1 ? 0xff : (unsigned char)rnd(&s);
+                p[i] = kind == 0 ? 0 : kind == 1 ? 0xff : (unsigned char)xorshift32(&s);
             uint32_t sum = bkt_fletcher32_sum(p, n);
             CHECK(sum == fletcher(p, n), "%zu bytes of kind %d: %08x instead of %08x", n, kind, (unsigned)sum,
                   (unsigned)fletcher(p, n));

@@ -37,7 +37,7 @@ static inline uint64_t *model_of(const struct bkt_sel *s, uint64_t *n)
     return v;
 }
 
-static inline uint64_t below(uint32_t *s, uint64_t n) { return n ? rnd(s) % n : 0; }
+static inline uint64_t below(uint32_t *s, uint64_t n) { return n ? xorshift32(s) % n : 0; }
 
 /** A random selection of a random kind in s->rank, s->dims (all dims > 0); runs are malloc'ed. */
 static inline void random_sel(struct bkt_sel *s, uint32_t *seed)

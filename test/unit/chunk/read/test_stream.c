@@ -84,7 +84,7 @@ static void deliver(struct bkt_req *req, const struct step *s, const unsigned ch
     memcpy(p, body, (size_t)req->len);
     spoil(k, p, s->bytes);
     while (at < end) {
-        uint64_t n = 1 + rnd(&player->seed) % (below(&player->seed, 5) ? 90 : 9000);
+        uint64_t n = 1 + xorshift32(&player->seed) % (below(&player->seed, 5) ? 90 : 9000);
         if (player->waits && at < k->segs[1].off - k->off)
             n = 1;
         n = bkt_min_u64(n, end - at);

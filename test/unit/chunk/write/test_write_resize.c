@@ -56,7 +56,7 @@ static void write_some(struct grown *g, struct bkt_dsetio *io, uint32_t *seed, u
         sel.n_elems *= sel.block[d];
     }
     for (uint64_t i = 0; i < sel.n_elems; i++) {
-        src[i] = (int32_t)rnd(seed);
+        src[i] = (int32_t)xorshift32(seed);
         g->v[sel.start[0] + i / sel.block[1]][sel.start[1] + i % sel.block[1]] = src[i];
     }
     struct bkt_write wr = {.io = io, .file = &sel, .src = src};

@@ -17,12 +17,12 @@ static void element(struct bkt_buf *b, bool mixed, uint32_t *seed)
     unsigned char head[8];
     uint64_t      n = below(seed, 8) ? below(seed, 20) : below(seed, 3000);
     bkt_buf_clear(b);
-    bkt_put_le(head, 4, rnd(seed));
+    bkt_put_le(head, 4, xorshift32(seed));
     bkt_put_le(head + 4, 4, n);
     if (bkt_buf_add(b, head + (mixed ? 0 : 4), mixed ? 8 : 4) < 0)
         abort();
     for (uint64_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)('a' + (rnd(seed) >> 5) % 26);
+        unsigned char c = (unsigned char)('a' + (xorshift32(seed) >> 5) % 26);
         if (bkt_buf_add(b, &c, 1) < 0)
             abort();
     }

@@ -1,5 +1,6 @@
 /* Every JSON object of the sample buckets: read whole, cut short, mutated; its key follows from its id. */
 #include "helpers/sanitizer.h"
+#include "helpers/xorshift.h"
 #include "schema/json/documents.h"
 #include "unit/schema/json/json_testing.h"
 
@@ -7,15 +8,6 @@
 #include <sys/stat.h>
 
 static size_t n_read, n_values, n_cut;
-
-static uint32_t rnd(uint32_t *state) /* xorshift32 */
-{
-    uint32_t x = *state;
-    x ^= x << 13;
-    x ^= x >> 17;
-    x ^= x << 5;
-    return *state = x;
-}
 
 /* The parser gets a buffer of exactly n bytes, so that a sanitizer sees a step too far. */
 static int parse_exact(const char *p, size_t n, bool is_domain)
@@ -45,9 +37,9 @@ static void cut_and_mutate(const char *p, size_t n, bool is_domain, uint32_t see
     char *m = malloc(n);
     for (int round = 0; round < (n > 20000 ? 5 : FEWER(60, 15)); round++) {
         memcpy(m, p, n);
-        for (uint32_t k = 0, times = 1 + rnd(&seed) % 4; k < times; k++) {
+        for (uint32_t k = 0, times = 1 + xorshift32(&seed) % 4; k < times; k++) {
             static const char odd[] = "\"\\{}[]:,-0123456789eE.NItfnu\x01\x80\xf4\xff";
-            m[rnd(&seed) % n] = round & 1 ? odd[rnd(&seed) % (sizeof odd - 1)] : (char)rnd(&seed);
+            m[xorshift32(&seed) % n] = round & 1 ? odd[xorshift32(&seed) % (sizeof odd - 1)] : (char)xorshift32(&seed);
         }
         (void)parse_exact(m, n, is_domain); /* any code will do; it must come back */
     }
