@@ -231,6 +231,11 @@ void bkt_extent_tried(struct bkt_change *c);
 /** A dataset's part of bkt_replay(). */
 BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err);
 
+/* ---- merge_counts.c ---- */
+/** The counts' part of bkt_replay(), if the change has a refs_id.  A change that a lost PUT has stored
+ * already is not added twice.  BKT_ENOMEM. */
+BKT_NODISCARD int bkt_replay_counts(const struct bkt_change *c, json_t *stored);
+
 /* ---- flush_pressure.c ---- */
 
 /** Bytes that changes may take up before they are stored: with less than 1 MiB, each would be a PUT. */

@@ -29,6 +29,14 @@ static bool says_same(const json_t *a, const json_t *b)
     return x && y && json_equal(x, y);
 }
 
+/* The entry of that name in the list @p list ("links", …) of a stored object; NULL: none. */
+static int stored_entry(const json_t *stored, const char *list, const char *name, json_t **out)
+{
+    json_t *in = json_object_get(stored, list);
+    *out = NULL;
+    return in ? bkt_json_get_named(in, name, out) : BKT_OK;
+}
+
 /* ---- entries that were removed here, and perhaps made again ----
  *
  * [R2] A removal concerns the entry that was there.  An entry of that name that another writer has made since
@@ -170,9 +178,8 @@ static int is_taken(const struct bkt_change *c, const json_t *stored, const stru
     static const char *const lists[] = {"h5links", "links"};
     for (size_t i = 0; i < BKT_COUNT(lists); i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf theirs = {0};
-        json_t *in = json_object_get(stored, lists[i]), *old = NULL;
-        if (in)
-            BKT_PASS(bkt_json_get_named(in, l->name, &old));
+        json_t *old;
+        BKT_PASS(stored_entry(stored, lists[i], l->name, &old));
         if (!old)
             continue;
         if (delta == BKT_DELTA_REPLACE)
@@ -187,9 +194,8 @@ static int is_taken(const struct bkt_change *c, const json_t *stored, const stru
 static int comes_in_place(struct bkt_domain *d, const struct bkt_change *c, const json_t *stored,
                           const char *name)
 {
-    json_t *in = json_object_get(stored, "links"), *old = NULL;
-    if (in)
-        BKT_PASS(bkt_json_get_named(in, name, &old));
+    json_t *old;
+    BKT_PASS(stored_entry(stored, "links", name, &old));
     return keeps_place(d, c, old);
 }
 
@@ -299,12 +305,12 @@ static int compare_new(struct bkt_domain *d, struct bkt_change *c, const char *n
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *value = NULL;
     const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, name);
-    json_t *in = json_object_get(stored, "attributes"), *old = NULL;
+    json_t *old;
     *fits = true;
     enum bkt_delta is = (enum bkt_delta)bkt_map_number(c->attrs, name, strlen(name));
-    if (!a || (is != BKT_DELTA_ADD && is != BKT_DELTA_REPLACE) || !in)
+    if (!a || (is != BKT_DELTA_ADD && is != BKT_DELTA_REPLACE))
         return BKT_OK;
-    BKT_PASS(bkt_json_get_named(in, name, &old));
+    BKT_PASS(stored_entry(stored, "attributes", name, &old));
     if (!old)
         return BKT_OK;
     BKT_PASS(attr_value(d, a, true, &value, err));
@@ -400,11 +406,10 @@ static int replace_whole(struct bkt_change *c)
 /* The stored attribute if it is still the one whose value was set: it has the same time. */
 static int same_attr(const json_t *stored, const struct bkt_attr *a, json_t **out)
 {
-    const json_t *in = json_object_get(stored, "attributes");
     *out = NULL;
-    if (!a || a->created <= 0 || !in)
+    if (!a || a->created <= 0)
         return BKT_OK;
-    BKT_PASS(bkt_json_get_named(in, a->name, out));
+    BKT_PASS(stored_entry(stored, "attributes", a->name, out));
     if (*out && bkt_json_seconds(*out, "created") != a->created)
         *out = NULL;
     return BKT_OK;
@@ -467,73 +472,6 @@ static int replay_names(struct bkt_domain *d, struct bkt_change *c, bool links, 
     return BKT_OK;
 }
 
-/* Changes of a count that are remembered, the last one of each writer.  So many other writers' changes may
- * come between a PUT whose answer is lost and the check whether it succeeded. */
-#define REFS_KEPT 64
-
-/* The part of this process's change that the stored count has already, from a PUT whose answer was lost.  Its
- * note is removed. */
-static json_int_t take_note(json_t *notes, const char *id)
-{
-    for (size_t i = 0; i < json_array_size(notes); i++) {
-        const json_t *one = json_array_get(notes, i);
-        const char   *who = json_string_value(json_array_get(one, 0));
-        json_int_t    n   = json_integer_value(json_array_get(one, 1));
-        if (who && strcmp(who, id) == 0) {
-            (void)json_array_remove(notes, i);
-            return n;
-        }
-    }
-    return 0;
-}
-
-static int add_note(json_t *notes, const char *id, json_int_t n)
-{
-    /* this process's earlier note: a writer that changes again knows the outcome of its last change */
-    for (size_t i = json_array_size(notes); i-- > 0;) {
-        const char *who = json_string_value(json_array_get(json_array_get(notes, i), 0));
-        if (who && strncmp(who, id, BKT_REFS_WHO) == 0)
-            (void)json_array_remove(notes, i);
-    }
-    while (json_array_size(notes) >= REFS_KEPT)
-        (void)json_array_remove(notes, 0);
-    json_t *one = json_array();
-    BKT_PASS(bkt_json_push(notes, one));
-    BKT_PASS(bkt_json_push(one, json_string(id)));
-    return bkt_json_push(one, json_integer(n));
-}
-
-/* Unlike all other changes, a change of a count must not be applied twice. */
-static int replay_count(const struct bkt_change *c, json_t *stored, const char *key, const char *by,
-                        int64_t change, json_int_t *n)
-{
-    const json_t *old   = json_object_get(stored, key);
-    json_t       *notes = json_object_get(stored, by);
-    *n                  = json_is_integer(old) ? json_integer_value(old) : 0;
-    if (!change && !notes)
-        return BKT_OK;
-    if (!json_is_array(notes)) {
-        notes = json_array();
-        BKT_PASS(bkt_json_set(stored, by, notes));
-    }
-    *n += change - take_note(notes, c->refs_id);
-    *n = *n > 0 ? *n : 0;
-    return add_note(notes, c->refs_id, change);
-}
-
-static int replay_counts(const struct bkt_change *c, json_t *stored)
-{
-    json_int_t n;
-    BKT_PASS(replay_count(c, stored, "h5refcount", "h5refby", c->refs, &n));
-    (void)json_object_del(stored, "h5refcount");
-    if (n)
-        BKT_PASS(bkt_json_set(stored, "h5refcount", json_integer(n)));
-    if (!json_is_integer(json_object_get(stored, "h5uses"))) /* unknown in the store, and so unknown here */
-        return BKT_OK;
-    BKT_PASS(replay_count(c, stored, "h5uses", "h5useby", c->uses, &n));
-    return bkt_json_set(stored, "h5uses", json_integer(n));
-}
-
 static int replay_own(struct bkt_change *c, json_t *stored)
 {
     c->same &= !c->comment && !c->refs_id[0] && !c->numbers;
@@ -542,7 +480,7 @@ static int replay_own(struct bkt_change *c, json_t *stored)
         if (c->obj->comment)
             BKT_PASS(bkt_json_set(stored, "h5comment", bkt_json_new_str(c->obj->comment)));
     }
-    return c->refs_id[0] ? replay_counts(c, stored) : BKT_OK;
+    return c->refs_id[0] ? bkt_replay_counts(c, stored) : BKT_OK;
 }
 
 /* ---- numbers in the order of creation: stored numbers stay, new ones follow ---- */
