@@ -35,7 +35,7 @@ struct bkt_chunk_file {
     char *etag;                  /* If-Match for every range; NULL: not recorded */
     struct bkt_version *version; /* compared if no ETag is recorded; NULL: not compared */
     uint64_t space;              /* cache number of its ranges */
-    struct bkt_cache *cache;     /* the cache of `hold`; NULL: there is none */
+    struct bkt_cache *cache;     /* the cache of `hold`; NULL: not cached */
     struct bkt_cache_name *hold; /* holder of `space` */
     uint64_t base;               /* position of the file's first byte in that space */
     bool object; /* a chunk object of the domain whose bytes are the elements: it may be absent */
@@ -49,7 +49,7 @@ struct bkt_dsetio {
     char *path; /* path that the program used, for messages; NULL: unknown */
     const struct bkt_dset *ds;
     const struct bkt_settings *set;
-    struct bkt_cache *cache; /* NULL: there is none */
+    struct bkt_cache *cache; /* NULL: not cached */
     uint64_t space;          /* cache number of its decoded chunks */
     /* cache number of parts of its chunk objects: chunk n begins at n * chunk_bytes */
     uint64_t slice_space;

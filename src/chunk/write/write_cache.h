@@ -116,7 +116,7 @@ struct bkt_write_cache {
 };
 
 /* ---- write_cache.c, write_cache_read.c; bkt_wchunk_reserve(): chunk/write/write.c ---- */
-/** The domain's cache of written chunks; made on first use if @p make.  NULL: there is none, or out of
+/** The domain's cache of written chunks; made on first use if @p make.  NULL: not made yet, or out of
  *  memory. */
 struct bkt_write_cache *bkt_write_cache_of(struct bkt_domain *dom, bool make);
 /** The same, with the lock held until bkt_write_cache_leave(); NULL: the domain has no write cache. */
@@ -139,7 +139,7 @@ void bkt_write_cache_drop_clean(struct bkt_domain *dom);
 
 /** The dataset's set; made on first use.  Called with the lock held.  NULL: out of memory. */
 struct bkt_wset *bkt_wset_of(struct bkt_write_cache *d, const struct bkt_dsetio *io);
-/** The dataset's set; NULL: there is none.  Called with the lock held. */
+/** The dataset's set; NULL: nothing was written to it.  Called with the lock held. */
 struct bkt_wset *bkt_wset_find(struct bkt_write_cache *d, const struct bkt_id *id);
 /** Note that a dataset is written to.  A dataset with references is remembered even after its set is freed.
  *  BKT_ENOMEM. */

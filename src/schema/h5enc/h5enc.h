@@ -214,6 +214,6 @@ struct bkt_h5plist {
 BKT_NODISCARD int bkt_h5plist_parse(const void *p, size_t n, struct bkt_h5plist *out, struct bkt_err *err);
 void bkt_h5plist_fini(struct bkt_h5plist *l); /* a zeroed one is fine */
 /** The creation list of an object (`cpl`), which must be of the object's kind and, for a dataset, of its
- *  rank.  Zeroed if there is none.  @p found: whether there is one. */
+ *  rank.  Zeroed if the object has no list.  @p found: whether it has one. */
 BKT_NODISCARD int bkt_h5plist_of(const struct bkt_object *o, struct bkt_h5plist *out, bool *found,
                                  struct bkt_err *err);

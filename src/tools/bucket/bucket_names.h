@@ -2,7 +2,7 @@
  *
  * A folder is a .domain.json without a root group, or a common prefix of keys without any document.  In
  * directories the bucket is the nearest directory above that has an object tree, or that folders' documents
- * show (bucket_dir.h).  If there is none, the directory itself is the bucket. */
+ * show (bucket_dir.h).  If no directory shows it, the directory itself is the bucket. */
 #pragma once
 
 #include "schema/name/bucket_dir.h"

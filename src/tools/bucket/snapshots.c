@@ -76,7 +76,7 @@ static int on_listed(const struct bkt_listed_key *s, void *arg)
     return ++g->n == BKT_TOOL_BATCH ? read_batch(g) : BKT_OK;
 }
 
-/* Notes in the domain's document that there is a snapshot, or (NULL) that there is none. */
+/* Notes in the domain's document that it has a snapshot, or (NULL) that it has none. */
 static int note(struct bkt_store *st, const char *path, const struct bkt_id *root,
                 const struct bkt_snapshot_out *o, struct bkt_err *err)
 {

@@ -113,8 +113,8 @@ const char *bkt_tool_opt(const struct bkt_tool *t, const char *name);
  *  number; reported on stderr. */
 bool bkt_tool_number(const struct bkt_tool *t, const char *name, uint64_t lo, uint64_t hi, uint64_t *out);
 
-/** Set the connector's info string of the environment (copied; NULL: there is none).  Its settings precede
- *  all others, except those of the command line.  Call it before bkt_tool_init(). */
+/** Set the connector's info string of the environment (copied; NULL: the environment has none).  Its settings
+ * precede all others, except those of the command line.  Call it before bkt_tool_init(). */
 void bkt_tool_set_info(const char *info);
 /** HDF5_VOL_CONNECTOR as the program found it; NULL: it is not set.  The variable itself is removed. */
 const char *bkt_tool_connector(void);

@@ -9,7 +9,7 @@
 #include "base/settings.h"
 
 struct user_block {
-    uint64_t       size;  /* 0: there is none */
+    uint64_t size;        /* 0: the file has no user block */
     struct bkt_buf bytes; /* the first of them, zeros follow */
 };
 void user_block_fini(struct user_block *u);

@@ -20,5 +20,5 @@ BKT_NODISCARD int bkt_attr_describe(const struct bkt_attr *a, size_t number, H5A
 BKT_NODISCARD int bkt_attr_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out,
                                 struct bkt_err *err);
 /** H5Aiterate().  Returns the value of the program's callback; BKT_ECANCEL if that is negative; BKT_EINVAL:
- * there is no attribute to begin at; … */
+ * the object has no attribute to begin at; … */
 int bkt_attr_iterate(struct bkt_vobj *owner, H5VL_attr_iterate_args_t *it, struct bkt_err *err);

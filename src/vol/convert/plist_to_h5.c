@@ -316,7 +316,7 @@ static herr_t set_object_properties(hid_t id, const struct bkt_object *obj)
     return obj->track_times >= 0 ? H5Pset_obj_track_times(id, obj->track_times > 0) : 0;
 }
 
-/* Rebuild the list from its stored encoding (H5Pencode2()); *out stays invalid if there is none. */
+/* Rebuild the list from its stored encoding (H5Pencode2()); *out stays invalid without an encoding. */
 static int encoded_list(const struct bkt_object *obj, hid_t plist_class, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_h5plist_fini) struct bkt_h5plist l = {.has = 0};

@@ -142,7 +142,7 @@ bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t
 
 /* ---- conversion_tree.c ---- */
 /** The step by which numbers of type @p from become numbers of type @p to.  It does exactly the same as @p
- *  fn, HDF5's function for the two (H5Tfind).  False: there is no such step, and HDF5 converts. */
+ *  fn, HDF5's function for the two (H5Tfind).  False: HDF5 has to convert. */
 bool bkt_value_tree_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
 /** The whole tree as a recast (free()); false: it needs HDF5, or more steps than a recast has. */
 bool bkt_value_tree_recast(const struct bkt_value_tree *c, struct bkt_recast **out);

@@ -19,7 +19,7 @@ struct bkt_blocks {
  *  @param chunk  their shape; NULL: the dataset has no chunks */
 void bkt_blocks_begin(struct bkt_blocks *b, unsigned rank, const hsize_t *dims, const hsize_t *chunk,
                       uint64_t elems);
-/** Go on to the next block.  False: there is none left. */
+/** Go on to the next block.  False: all blocks are done. */
 bool bkt_blocks_next(struct bkt_blocks *b);
 
 /** The number of the block that holds the element @p at, in the sequence of bkt_blocks_next(), from 0.

@@ -83,7 +83,7 @@ struct bkt_kept_sources {
     struct bkt_kept_source *first;
     size_t n;
 };
-/** The open source of these names, borrowed until bkt_kept_close(); NULL: there is none. */
+/** The open source of these names, borrowed until bkt_kept_close(); NULL: not open. */
 struct bkt_kept_source *bkt_kept_find(const struct bkt_kept_sources *k, const char *file, const char *name);
 /** Takes over the ids, also after a failure. */
 BKT_NODISCARD int bkt_kept_add(struct bkt_kept_sources *k, const char *file, const char *name, hid_t in,

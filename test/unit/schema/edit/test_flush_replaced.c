@@ -270,7 +270,7 @@ static void stored_changes_are_forgotten_beside_a_clash(void)
     close_all(d, e, f);
 }
 
-/* The answer of a PUT is lost; what it stored is removed for good. */
+/* The answer to a PUT is lost.  The stored entry is then removed for good. */
 static void a_lost_answer_is_removed(void)
 {
     struct bkt_id a, b, ds;
