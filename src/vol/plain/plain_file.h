@@ -7,8 +7,8 @@
 /** Open a plain HDF5 file of this machine with HDF5's native connector; a name may begin with "native:" to
  *  mark it as plain.
  *  @param like  a file access list, for its driver and the like; H5I_INVALID_HID: none
- *  @return BKT_OK; BKT_ENOENT: not an HDF5 file of this machine; BKT_EINVAL: the same, and the name begins
- *          with "native:"; BKT_EHDF5 */
+ *  @return BKT_OK; BKT_ENOENT: not an HDF5 file of this machine; BKT_EINVAL: a name with "native:" leads to
+ *          nothing; BKT_EHDF5 */
 BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out,
                                   struct bkt_err *err);
 
