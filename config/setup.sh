@@ -20,7 +20,7 @@ need_packages() {
     [ -n "$missing" ] || return 0
     by_hand="apt-get install --no-install-recommends$missing"
     command -v apt-get >/dev/null || die "this is not a Debian system: install what provides$missing, and build with cmake (README.md)"
-    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || die "packages are missing, and there is no sudo; as root: $by_hand"
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || die "packages are missing, and sudo is missing; as root: $by_hand"
     say "installing:$missing"
     guard=/usr/sbin/policy-rc.d
     # dpkg asks policy-rc.d whether it may start a service: it may not (Debian policy 9.3.3)
