@@ -8,7 +8,7 @@
 #include "vol/core/object_refs.h"
 #include "vol/convert/convert.h"
 #include "vol/core/vol.h"
-#include "vol/open/linked_files.h"
+#include "vol/open/mounted_files.h"
 #include "vol/open/permission_and_flush.h"
 #include "vol/path/path.h"
 

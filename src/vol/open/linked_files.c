@@ -8,6 +8,7 @@
 #include "schema/name/uri.h"
 #include "vol/open/file_calls.h"
 #include "vol/open/linked_files.h"
+#include "vol/open/mounted_files.h"
 #include "vol/plain/plain_file.h"
 #include "vol/plain/remote_file.h"
 

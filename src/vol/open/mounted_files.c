@@ -5,6 +5,7 @@
 
 #include "vol/open/file_calls.h"
 #include "vol/open/linked_files.h"
+#include "vol/open/mounted_files.h"
 
 /* Whether @p name lies below @p path, or (@p or_it) is equal to it. */
 static bool is_below(const char *name, const char *path, bool or_it)

@@ -11,6 +11,7 @@
 #include "schema/edit/agreed.h"
 #include "vol/core/vol.h"
 #include "vol/open/linked_files.h"
+#include "vol/open/mounted_files.h"
 #include "vol/parallel/together.h"
 
 int bkt_file_may_change(struct bkt_file *f, unsigned need, const char *what, struct bkt_err *err)

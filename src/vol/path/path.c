@@ -8,6 +8,7 @@
 #include "vol/core/vol.h"
 #include "vol/core/token.h"
 #include "vol/open/linked_files.h"
+#include "vol/open/mounted_files.h"
 #include "vol/parallel/together.h"
 #include "vol/path/path.h"
 #include "vol/plain/plain_file.h"
