@@ -1,19 +1,15 @@
 /* The sums of objects' bytes: one wrong bit, on the way or where the object lies, never counts as data. */
 #include <limits.h>
 
-#include "helpers/store_testing.h"
 #include "base/crc32c.h"
+#include "helpers/store_testing.h"
 #include "http/helpers/fake_s3.h"
+#include "http/helpers/s3_testing.h"
 
 #define TEXT "0123456789 and some more bytes"
 #define LEN  30 /* of TEXT */
 
-static struct bkt_store *open_s3(struct server *s, const char *more)
-{
-    char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=4;test.backoff_ms=1;test.conditional=quoted;test.hedge=0;%s", server_url(s), more);
-    return open_store("s3://buck", set);
-}
+#define SETTINGS "anonymous=yes;retries=4;test.conditional=quoted;test.hedge=0"
 
 /* ---- PUT ---- */
 
@@ -21,7 +17,7 @@ static void puts_say_their_sum(void)
 {
     struct fake_s3    f  = {0};
     struct server    *s  = server_start(fake_s3_handle, &f);
-    struct bkt_store *st = open_s3(s, "");
+    struct bkt_store *st = open_s3(s, SETTINGS);
     struct seen       seen;
     CHECK(bkt_store_put(st, "db/a", "123456789", 9, NULL, NULL, NULL, NULL) == BKT_OK, "put");
     CHECK(server_seen(s, 0, &seen) && strcmp(seen_header(&seen, "x-amz-meta-h5bucket-crc32c"), "e3069283") == 0, "no metadata");
@@ -42,12 +38,12 @@ static void a_header_that_is_refused_is_not_sent_again(size_t i)
 {
     struct fake_s3    f  = {.sums = refusals[i].status, .sums_code = refusals[i].code};
     struct server    *s  = server_start(fake_s3_handle, &f);
-    struct bkt_store *st = open_s3(s, "");
+    struct bkt_store *st = open_s3(s, SETTINGS);
     struct bkt_err    err = {0};
     struct bkt_buf    out = {0};
     CHECK(bkt_store_put(st, "db/a", TEXT, LEN, NULL, NULL, NULL, &err) == BKT_OK, "%s: %s", refusals[i].code, first_line(&err));
     CHECK(bkt_store_put(st, "db/b", TEXT, LEN, NULL, "*", NULL, &err) == BKT_OK, "%s: %s", refusals[i].code, first_line(&err));
-    struct bkt_store *other = open_s3(s, "");
+    struct bkt_store *other = open_s3(s, SETTINGS);
     CHECK(bkt_store_put(other, "db/c", TEXT, LEN, NULL, NULL, NULL, &err) == BKT_OK, "%s: %s", refusals[i].code, first_line(&err));
     CHECK(server_count(s) == 4 && f.summed == 1, "%s: %u requests, %u with a sum", refusals[i].code, server_count(s), f.summed);
     f.flip_gets = 1; /* our own metadata is there nevertheless */
@@ -65,7 +61,7 @@ static void bytes_that_arrive_wrong_are_sent_again(void)
 {
     struct fake_s3    f   = {.flip_puts = 1};
     struct server    *s   = server_start(fake_s3_handle, &f);
-    struct bkt_store *st  = open_s3(s, "");
+    struct bkt_store *st  = open_s3(s, SETTINGS);
     struct bkt_err    err = {0};
     CHECK(bkt_store_put(st, "db/a", TEXT, LEN, NULL, NULL, NULL, &err) == BKT_OK, "%s", first_line(&err));
     CHECK(server_count(s) == 2 && strcmp(fake_s3_find(&f, "db/a")->data, TEXT) == 0, "%u requests", server_count(s));
@@ -84,7 +80,7 @@ static void uploads_have_the_sum_of_the_whole(void)
     unsigned char    *data = pattern(BIG);
     struct fake_s3    f    = {0};
     struct server    *s    = server_start(fake_s3_handle, &f);
-    struct bkt_store *st   = open_s3(s, "test.upload_part=65536");
+    struct bkt_store *st   = open_s3(s, SETTINGS ";test.upload_part=65536");
     struct bkt_err    err  = {0};
     struct bkt_buf    out  = {0};
     char              want[12];
@@ -142,7 +138,7 @@ static void get(size_t i)
 {
     struct fake_s3    f   = {.no_meta = gets[i].foreign};
     struct server    *s   = server_start(fake_s3_handle, &f);
-    struct bkt_store *st  = open_s3(s, "");
+    struct bkt_store *st  = open_s3(s, SETTINGS);
     struct bkt_err    err = {0};
     char              to[2 * LEN] = "", sums[2][12];
     enum form         form = gets[i].form;
@@ -176,7 +172,7 @@ static void an_empty_object_that_was_none_is_damaged(void)
 {
     struct fake_s3    f   = {0};
     struct server    *s   = server_start(fake_s3_handle, &f);
-    struct bkt_store *st  = open_s3(s, "");
+    struct bkt_store *st  = open_s3(s, SETTINGS);
     struct bkt_err    err = {0};
     struct bkt_buf    out = {0};
     CHECK(bkt_store_put(st, "db/e", "", 0, NULL, NULL, NULL, NULL) == BKT_OK && bkt_store_get(st, "db/e", 0, BKT_WHOLE, &out, &err) == BKT_OK,
@@ -233,7 +229,7 @@ static void the_rest_of_a_body_is_summed_as_well(unsigned flips)
     struct broken b = {.data = pattern(N), .len = N, .flips = flips};
     (void)snprintf(b.headers, sizeof b.headers, "ETag: \"v\"\r\nx-amz-meta-h5bucket-crc32c: %08x\r\n", bkt_crc32c_by_tables(0, b.data, N));
     struct server    *s   = server_start(break_off, &b);
-    struct bkt_store *st  = open_s3(s, "");
+    struct bkt_store *st  = open_s3(s, SETTINGS);
     struct bkt_err    err = {0};
     struct bkt_buf    out = {0};
     CHECK(bkt_store_get(st, "db/a", 0, BKT_WHOLE, &out, &err) == BKT_OK && out.len == N && memcmp(out.ptr, b.data, N) == 0, "%s",

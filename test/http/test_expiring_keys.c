@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "helpers/store_testing.h"
-#include "http/helpers/server.h"
+#include "http/helpers/s3_testing.h"
 
 static char           dir[] = "/tmp/bkt-keys-XXXXXX", file[64], body[] = "0123456789abcdef";
 static const char    *good;   /* the keys that the server takes */
@@ -65,12 +65,11 @@ static int run(struct bkt_store *st, enum bkt_op op, size_t len, struct bkt_err 
     return rc;
 }
 
-static struct bkt_store *open_s3(struct server *s)
+/* The process forgets what it knows of the server. */
+static struct bkt_store *open_new(struct server *s)
 {
-    char set[200];
-    (void)snprintf(set, sizeof set, "endpoint=%s;retries=2;test.backoff_ms=1;test.conditional=quoted;test.upload_part=5M", server_url(s));
     bkt_store_shutdown();
-    return open_store("s3://buck", set);
+    return open_s3(s, "test.conditional=quoted;test.upload_part=5M");
 }
 
 static void replaced_keys_are_found(void)
@@ -97,7 +96,7 @@ static void replaced_keys_are_found(void)
     struct server *s = server_start(handle, NULL);
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         struct bkt_err    err = {0};
-        struct bkt_store *st  = open_s3(s);
+        struct bkt_store *st  = open_new(s);
         good                  = "OLD";
         keys("OLD", "x");
         CHECK(run(st, BKT_GET, 0, &err) == BKT_OK, "%s: %s", cases[i].what, first_line(&err));
@@ -125,7 +124,7 @@ static void the_same_keys_are_not_tried_again(void)
     };
     struct server *s = server_start(handle, NULL);
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
-        struct bkt_store *st = open_s3(s);
+        struct bkt_store *st = open_new(s);
         good                 = "NEW";
         status = cases[i].status, code = cases[i].code;
         keys("OLD", "x");
@@ -152,7 +151,7 @@ static void the_file_is_away(void)
     (void)setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server_url(s), 1);
     for (unsigned k = 0; k < 2; k++) {
         struct bkt_err    err = {0};
-        struct bkt_store *st  = open_s3(s);
+        struct bkt_store *st  = open_new(s);
         keys("OLD", "x");
         good   = "OLD";
         status = 403, code = "AccessDenied";

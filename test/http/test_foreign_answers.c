@@ -2,6 +2,7 @@
  * missing object, or as a finished change; a single one does no harm. */
 #include "helpers/store_testing.h"
 #include "http/helpers/fake_s3.h"
+#include "http/helpers/s3_testing.h"
 
 #define OLD "old data, 23 bytes long"
 #define BAD "bad data, 23 bytes long"
@@ -13,12 +14,7 @@
 #define SLOW     "<Error><Code>RequestTimeout</Code><Message>too slow</Message></Error>"
 #define CONFLICT "<Error><Code>ConditionalRequestConflict</Code><Message>wait</Message></Error>"
 
-static struct bkt_store *open_s3(struct server *s, const char *more)
-{
-    char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=2;test.backoff_ms=1;test.conditional=quoted;test.hedge=0;%s", server_url(s), more);
-    return open_store("s3://buck", set);
-}
+#define SETTINGS "anonymous=yes;test.conditional=quoted;test.hedge=0"
 
 static int put(struct bkt_store *st, const char *key, const char *text, const char *match, char *etag, struct bkt_err *err)
 {
@@ -400,7 +396,7 @@ static void run_case(size_t i)
 {
     struct fake_s3    f  = {0};
     struct server    *s  = server_start(fake_s3_handle, &f);
-    struct bkt_store *st = open_s3(s, "");
+    struct bkt_store *st = open_s3(s, SETTINGS);
     char              e[BKT_ETAG_MAX] = "", headers[200];
     struct bkt_err    err             = {0};
     CHECK(put(st, "db/b", BAD, NULL, NULL, NULL) == BKT_OK && put(st, "db/a", OLD, NULL, e, NULL) == BKT_OK, "%s: put", cases[i].name);
@@ -431,7 +427,7 @@ static void answer_without_etag(const struct seen *r, struct answer *a, void *ar
 static void servers_without_etags_are_read(void)
 {
     struct server    *s  = server_start(answer_without_etag, NULL);
-    struct bkt_store *st = open_s3(s, "");
+    struct bkt_store *st = open_s3(s, SETTINGS);
     for (int i = 0; i < 2; i++) {
         struct bkt_buf out = {0};
         struct bkt_err err = {0};
@@ -463,7 +459,7 @@ static void a_repeated_put_keeps_its_condition(void)
     struct absent     x   = {.f = {.odd = {.method = "HEAD", .status = 404, .headers = "Server: x\r\n"},
                                    .fault = {.nth = 1, .status = 500}}};
     struct server    *s   = server_start(answer_absent, &x);
-    struct bkt_store *st  = open_s3(s, "");
+    struct bkt_store *st  = open_s3(s, SETTINGS);
     struct bkt_err    err = {0};
     CHECK(bkt_store_put(st, "db/a", NEW, strlen(NEW), NULL, "*", NULL, &err) == BKT_OK, "%s", first_line(&err));
     CHECK(x.puts == 2 && !x.bare && x.f.odd.count == 1, "%u PUTs, %u without condition, %u HEADs", x.puts, x.bare, x.f.odd.count);
@@ -503,7 +499,7 @@ static void run_upload(size_t i)
     unsigned char    *data = pattern(BIG);
     struct fake_s3    f    = {.odd = uploads[i].odd};
     struct server    *s    = server_start(fake_s3_handle, &f);
-    struct bkt_store *st   = open_s3(s, "test.upload_part=65536");
+    struct bkt_store *st   = open_s3(s, SETTINGS ";test.upload_part=65536");
     struct bkt_err    err  = {0};
     char              e[BKT_ETAG_MAX] = "";
     CHECK(put(st, "db/a", OLD, NULL, NULL, NULL) == BKT_OK, "%s: put", uploads[i].name);
@@ -525,7 +521,7 @@ static void many_are_deleted_in_the_end(void)
     static const char *const keys[] = {"db/a", "db/b", "db/c"};
     struct fake_s3           f      = {.odd = {.method = "DELETE", .times = 1, .status = 200, .body = FAILED}};
     struct server           *s      = server_start(fake_s3_handle, &f);
-    struct bkt_store        *st     = open_s3(s, "");
+    struct bkt_store        *st     = open_s3(s, SETTINGS);
     struct bkt_err           err    = {0};
     for (size_t i = 0; i < BKT_COUNT(keys); i++)
         CHECK(put(st, keys[i], OLD, NULL, NULL, NULL) == BKT_OK, "put");

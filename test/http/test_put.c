@@ -4,13 +4,7 @@
 
 #include "helpers/store_testing.h"
 #include "http/helpers/fake_s3.h"
-
-static struct bkt_store *open_s3(struct server *s, const char *more)
-{
-    char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;retries=2;test.backoff_ms=1;%s", server_url(s), more);
-    return open_store("s3://buck", set);
-}
+#include "http/helpers/s3_testing.h"
 
 static int put(struct bkt_store *st, const char *text, const char *match, const char *none, char *etag, struct bkt_err *err)
 {
@@ -28,14 +22,14 @@ static void the_kind_of_server_is_found_out(void)
         unsigned       probes; /* PUTs */
         const char    *says;
     } cases[] = {
-        {FAKE_QUOTED, "", BKT_OK, 5, ""},
-        {FAKE_BARE, "", BKT_OK, 6, ""},
-        {FAKE_DENIES, "", BKT_OK, 7, ""}, /* two once more, beside the object */
-        {FAKE_REFUSES, "", BKT_EUNSUP, 2, "refuses If-None-Match"},
-        {FAKE_DEAF, "", BKT_EUNSUP, 5, "ignores If-None-Match"},
-        {FAKE_HALF, "", BKT_EUNSUP, 5, "ignores If-Match"},
-        {FAKE_BARE, "test.conditional=bare", BKT_OK, 0, ""},
-        {FAKE_QUOTED, "test.conditional=quoted", BKT_OK, 0, ""},
+        {FAKE_QUOTED, "anonymous=yes", BKT_OK, 5, ""},
+        {FAKE_BARE, "anonymous=yes", BKT_OK, 6, ""},
+        {FAKE_DENIES, "anonymous=yes", BKT_OK, 7, ""}, /* two once more, beside the object */
+        {FAKE_REFUSES, "anonymous=yes", BKT_EUNSUP, 2, "refuses If-None-Match"},
+        {FAKE_DEAF, "anonymous=yes", BKT_EUNSUP, 5, "ignores If-None-Match"},
+        {FAKE_HALF, "anonymous=yes", BKT_EUNSUP, 5, "ignores If-Match"},
+        {FAKE_BARE, "anonymous=yes;test.conditional=bare", BKT_OK, 0, ""},
+        {FAKE_QUOTED, "anonymous=yes;test.conditional=quoted", BKT_OK, 0, ""},
     };
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         struct fake_s3    f    = {.kind = cases[i].kind};
@@ -66,7 +60,7 @@ static void one_writer_sends_no_condition(void)
 {
     struct fake_s3    f  = {.kind = FAKE_REFUSES};
     struct server    *s  = server_start(fake_s3_handle, &f);
-    struct bkt_store *st = open_s3(s, "writers=one");
+    struct bkt_store *st = open_s3(s, "anonymous=yes;writers=one");
     char              e[BKT_ETAG_MAX];
     CHECK(put(st, "one", NULL, "*", e, NULL) == BKT_OK && put(st, "two", e, NULL, NULL, NULL) == BKT_OK && !f.probes, "PUT");
     struct bkt_req del = {.op = BKT_DELETE, .key = "db/a", .if_match = e};
@@ -86,7 +80,7 @@ static void many_ask_at_once(void)
     struct bkt_req    r[N];
     struct fake_s3    f   = {.kind = FAKE_BARE};
     struct server    *s   = server_start(fake_s3_handle, &f);
-    struct bkt_store *st  = open_s3(s, "");
+    struct bkt_store *st  = open_s3(s, "anonymous=yes");
     struct bkt_err    err = {0};
     memset(r, 0, sizeof r);
     for (int i = 0; i < N; i++) {
@@ -108,7 +102,7 @@ static void it_takes_few_rounds(void)
     for (int i = 0; i < 2; i++) {
         struct fake_s3    f   = {.kind = i ? FAKE_BARE : FAKE_QUOTED, .rounds = true};
         struct server    *s   = server_start(fake_s3_handle, &f);
-        struct bkt_store *st  = open_s3(s, "");
+        struct bkt_store *st  = open_s3(s, "anonymous=yes");
         struct bkt_err    err = {0};
         CHECK(put(st, "one", NULL, "*", NULL, &err) == BKT_OK && f.probes == (i ? 6 : 5), "%s, %u", first_line(&err), f.probes);
         bkt_store_close(st);
@@ -124,17 +118,17 @@ static void it_is_found_out_ahead(void)
 {
     struct fake_s3    f   = {.kind = FAKE_QUOTED};
     struct server    *s   = server_start(fake_s3_handle, &f);
-    struct bkt_store *st  = open_s3(s, "writers=one");
+    struct bkt_store *st  = open_s3(s, "anonymous=yes;writers=one");
     struct bkt_err    err = {0};
     bkt_store_will_write(st, "db/a");
     bkt_store_close(st);
     CHECK(!f.probes, "one writer needs no conditions");
-    st = open_s3(s, "");
+    st = open_s3(s, "anonymous=yes");
     bkt_store_will_write(st, "db/a");
     bkt_store_will_write(st, "db/b");
     bkt_store_close(st); /* waits for requests under way */
     CHECK(f.probes == 5 && fake_s3_count(&f) == 0 && server_count(s) == 7, "%u PUTs, %u requests", f.probes, server_count(s));
-    st = open_s3(s, "");
+    st = open_s3(s, "anonymous=yes");
     bkt_store_will_write(st, "db/a");
     CHECK(put(st, "one", NULL, "*", NULL, &err) == BKT_OK && server_count(s) == 8, "%s: %u requests", first_line(&err), server_count(s));
     bkt_store_close(st);
@@ -201,7 +195,7 @@ static void run_case(size_t i)
 {
     struct fake_s3 f = {.no_meta = cases[i].no_meta, .random_etag = cases[i].random_etag};
     struct server    *s  = server_start(fake_s3_handle, &f);
-    struct bkt_store *st = open_s3(s, "test.conditional=quoted");
+    struct bkt_store *st = open_s3(s, "anonymous=yes;test.conditional=quoted");
     char              e[BKT_ETAG_MAX] = "", after[BKT_ETAG_MAX] = "";
     struct bkt_err    err             = {0};
     if (cases[i].how == IF_SAME)
@@ -226,7 +220,7 @@ static void a_put_without_etag_in_its_answer(void)
 {
     struct fake_s3    f  = {.no_etag = true};
     struct server    *s  = server_start(fake_s3_handle, &f);
-    struct bkt_store *st = open_s3(s, "test.conditional=quoted");
+    struct bkt_store *st = open_s3(s, "anonymous=yes;test.conditional=quoted");
     char              e[BKT_ETAG_MAX];
     CHECK(put(st, "old", NULL, "*", e, NULL) == BKT_OK && put(st, "new", e, NULL, e, NULL) == BKT_OK && f.applied == 2, "ETag");
     bkt_store_close(st);
@@ -245,7 +239,7 @@ static void a_server_that_shows_nothing(void)
 {
     struct fake_s3    f   = {0};
     struct server    *s   = server_start(answer_bare, &f);
-    struct bkt_store *st  = open_s3(s, "writers=one");
+    struct bkt_store *st  = open_s3(s, "anonymous=yes;writers=one");
     struct bkt_err    err = {0};
     CHECK(put(st, "old", NULL, NULL, NULL, &err) == BKT_OK && f.applied == 1, "a new object: %s", first_line(&err));
     CHECK(put(st, "longer", NULL, NULL, NULL, &err) == BKT_OK && f.applied == 2, "another: %s", first_line(&err));
@@ -322,7 +316,7 @@ static void a_part_without_etag(void)
     unsigned char    *data = pattern(BIG);
     struct fake_s3    f    = {.no_etag = true};
     struct server    *s    = server_start(fake_s3_handle, &f);
-    struct bkt_store *st   = open_s3(s, "test.conditional=quoted;test.upload_part=65536");
+    struct bkt_store *st   = open_s3(s, "anonymous=yes;test.conditional=quoted;test.upload_part=65536");
     struct bkt_err    err  = {0};
     int               rc   = bkt_store_put(st, "db/a", data, BIG, NULL, NULL, NULL, &err);
     CHECK(rc == BKT_EFORMAT && strstr(first_line(&err), "an ETag and no body"), "%s (%s)", bkt_err_text(rc), first_line(&err));
@@ -379,7 +373,7 @@ static void late_puts_are_waited_for(void)
 {
     unsigned          puts = 0;
     struct server    *s    = server_start(late, &puts);
-    struct bkt_store *st   = open_s3(s, "test.conditional=quoted;test.hedge=100");
+    struct bkt_store *st   = open_s3(s, "anonymous=yes;test.conditional=quoted;test.hedge=100");
     struct bkt_req    r[40], both[2];
     memset(r, 0, sizeof r);
     for (size_t i = 0; i < BKT_COUNT(r); i++)
@@ -425,7 +419,7 @@ static void puts_that_follow_each_other(void)
 {
     struct fake_s3 f = {0};
     struct server *s = server_start(fake_s3_handle, &f);
-    struct chain   c = {.st = open_s3(s, "test.sign_payload=yes"), .left = 20, .data = pattern(200000)};
+    struct chain   c = {.st = open_s3(s, "anonymous=yes;test.sign_payload=yes"), .left = 20, .data = pattern(200000)};
     (void)pthread_mutex_init(&c.lock, NULL);
     (void)pthread_cond_init(&c.end, NULL);
     c.req = (struct bkt_req){.op = BKT_PUT, .key = "big", .put = c.data, .put_len = 200000, .done = next_in_chain, .arg = &c};
@@ -457,8 +451,8 @@ int main(void)
     a_put_without_etag_in_its_answer();
     a_server_that_shows_nothing();
     for (size_t i = 0; i < BKT_COUNT(uploads); i++) {
-        run_upload(i, "test.conditional=quoted;test.upload_part=65536");
-        run_upload(i, "test.conditional=quoted;test.upload_part=65536;test.sign_payload=yes");
+        run_upload(i, "anonymous=yes;test.conditional=quoted;test.upload_part=65536");
+        run_upload(i, "anonymous=yes;test.conditional=quoted;test.upload_part=65536;test.sign_payload=yes");
     }
     a_part_without_etag();
     late_puts_are_waited_for();

@@ -17,6 +17,7 @@
 #include "http/helpers/server.h"
 #include "storage/http/tls.h"
 #include "http/helpers/tls_front.h"
+#include "http/helpers/tls_races.h"
 #include "helpers/own_mounts.h"
 
 #define TEXT  "over TLS\n"
@@ -30,15 +31,6 @@ static int shell(const char *text)
     char cmd[4000];
     (void)snprintf(cmd, sizeof cmd, "cd %s && { %s; } >log 2>&1", dir, text);
     return system(cmd);
-}
-
-/* OpenSSL synchronises its tables in ways that ThreadSanitizer doesn't see: reports from there are ignored.
- * And libcurl may close the descriptor that wakes it from its resolver's thread before it has removed it.
- * Another thread may have the same number already. */
-__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-    return "called_from_lib:libcrypto.so.3\ncalled_from_lib:libssl.so.3\nrace:bkt_engine_on_socket\n";
 }
 
 /* ---- certificates ---- */

@@ -13,15 +13,9 @@
 #include "http/helpers/fake_s3.h"
 #include "helpers/sanitizer.h"
 #include "http/helpers/tls_front.h"
+#include "http/helpers/tls_races.h"
 
 #define BIG (2 * 65536 + 77)
-
-/* See test_tls.c. */
-__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-    return "called_from_lib:libcrypto.so.3\ncalled_from_lib:libssl.so.3\nrace:bkt_engine_on_socket\n";
-}
 
 /* ---- where ---- */
 

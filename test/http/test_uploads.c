@@ -1,7 +1,9 @@
 /* Uploads and the I/O thread: how many connections they get, and how long they may take.  Time is made here
  * (helpers/virtual_clock.c). */
 #include "helpers/store_testing.h"
-#include "http/helpers/server.h"
+#include "http/helpers/s3_testing.h"
+
+#define SETTINGS "anonymous=yes;test.conditional=quoted"
 
 static _Atomic unsigned answer_ms, each_ms;
 
@@ -13,13 +15,6 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     free_at     = (free_at > now ? free_at : now) + each_ms / 1000.0;
     a->delay_ms = answer_ms + (unsigned)((free_at - now) * 1000 + 0.5);
     a->headers  = "ETag: \"e\"\r\n";
-}
-
-static struct bkt_store *open_s3(struct server *s, const char *more)
-{
-    char set[400];
-    (void)snprintf(set, sizeof set, "endpoint=%s;anonymous=yes;test.conditional=quoted;%s", server_url(s), more);
-    return open_store("s3://buck", set);
 }
 
 /* The most connections that @p n PUTs had. */
@@ -49,9 +44,9 @@ static unsigned put_many(unsigned n, size_t len, const char *settings)
 static void many_small_ones_get_more_connections(void)
 {
     answer_ms     = 30;
-    unsigned most = put_many(1500, 300, "connections=256");
+    unsigned most = put_many(1500, 300, SETTINGS ";connections=256");
     CHECK(most > 64 && most <= 256, "%u connections", most);
-    most = put_many(600, 300, "connections=40");
+    most = put_many(600, 300, SETTINGS ";connections=40");
     CHECK(most <= 40, "%u connections where 40 are allowed", most);
     answer_ms = 0;
 }
@@ -59,9 +54,9 @@ static void many_small_ones_get_more_connections(void)
 static void chunks_have_more_from_the_start(void)
 {
     answer_ms     = 30;
-    unsigned most = put_many(100, 300000, "connections=256");
+    unsigned most = put_many(100, 300000, SETTINGS ";connections=256");
     CHECK(most > 64 && most <= 100, "%u connections", most);
-    most = put_many(100, 300000, "connections=40");
+    most = put_many(100, 300000, SETTINGS ";connections=40");
     CHECK(most <= 40, "%u connections where 40 are allowed", most);
     answer_ms = 0;
 }
@@ -70,7 +65,7 @@ static void chunks_have_more_from_the_start(void)
 static void a_full_line_gets_no_more(void)
 {
     each_ms       = 4;
-    unsigned most = put_many(700, 300, "connections=256");
+    unsigned most = put_many(700, 300, SETTINGS ";connections=256");
     CHECK(most > 64 && most <= 128, "%u connections", most);
     each_ms = 0;
 }
@@ -99,7 +94,8 @@ static void a_moving_upload_is_left_alone(void)
     struct bkt_stats d;
     struct bkt_err   err = {0};
     double           t0  = seconds();
-    int              rc  = put_slowly(200000, 5000, 30, "test.stall_ms=1200;deadline_ms=1200;retries=0", &d, &err);
+    int rc =
+        put_slowly(200000, 5000, 30, SETTINGS ";test.stall_ms=1200;deadline_ms=1200;retries=0", &d, &err);
     CHECK(rc == BKT_OK && d.attempts == 1, "%s, %lu attempts", first_line(&err), (unsigned long)d.attempts);
     CHECK(seconds() - t0 > 2, "it took %.2f s only, which shows nothing", seconds() - t0);
 }
@@ -109,7 +105,7 @@ static void a_stuck_upload_is_ended(void)
     struct bkt_stats d;
     struct bkt_err   err = {0};
     double           t0  = seconds();
-    int rc = put_slowly(400000, 1, 1500, "test.stall_ms=400;deadline_ms=20000;retries=0", &d, &err);
+    int rc = put_slowly(400000, 1, 1500, SETTINGS ";test.stall_ms=400;deadline_ms=20000;retries=0", &d, &err);
     CHECK(rc < 0 && strstr(first_line(&err), "stalled"), "%s (%s)", bkt_err_text(rc), first_line(&err));
     CHECK(seconds() - t0 < 20, "took %.2f s", seconds() - t0);
 }
@@ -119,7 +115,8 @@ static void a_trickle_ends_at_its_deadline(void)
 {
     struct bkt_stats d;
     struct bkt_err   err = {0};
-    int              rc  = put_slowly(4000000, 100, 100, "test.stall_ms=60000;deadline_ms=1000;retries=0", &d, &err);
+    int rc =
+        put_slowly(4000000, 100, 100, SETTINGS ";test.stall_ms=60000;deadline_ms=1000;retries=0", &d, &err);
     CHECK(rc == BKT_ETIME, "%s (%s)", bkt_err_text(rc), first_line(&err));
 }
 

@@ -5,7 +5,7 @@
 #include "helpers/store_testing.h"
 #include "http/helpers/server.h"
 
-/** s3://buck there, with settings that don't wait.  @p more: further ones. */
+/** s3://buck there, with settings that don't wait.  @p more: further settings; they also replace these. */
 static inline struct bkt_store *open_s3(struct server *s, const char *more)
 {
     char set[400];
