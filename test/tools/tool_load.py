@@ -60,9 +60,9 @@ def test_locks_follow_the_environment(b):
         fcntl.flock(h, fcntl.LOCK_EX)
         for value, refused in (("TRUE", True), ("BEST_EFFORT", True), ("1", True), ("FALSE", False), ("0", False)):
             env = {"HDF5_USE_FILE_LOCKING": value}
-            judge = b.run_any(os.path.join(b.bin, "h5dump"), "-H", f, env=env).returncode != 0
+            native_refuses = b.run_any(os.path.join(b.bin, "h5dump"), "-H", f, env=env).returncode != 0
             got = b.run("load", f, b.new(), env=env)
-            assert judge == refused == (got.returncode != 0), (value, judge, got.stderr)
+            assert native_refuses == refused == (got.returncode != 0), (value, native_refuses, got.stderr)
         fcntl.flock(h, fcntl.LOCK_SH)  # another reader
         ok(b.run("load", f, b.new(), env=DEFAULT))
 

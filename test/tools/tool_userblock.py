@@ -74,8 +74,8 @@ def test_of_every_size_and_kept_by_every_verb(b):
         if b.store == "s3":
             ok(b.run("snapshot", moved))
         same(b, moved, path)
-        told = b.json("diff", d, plain, rc=1)
-        assert [t["what"] for t in told] == ["userblock"], told
+        found = b.json("diff", d, plain, rc=1)
+        assert [t["what"] for t in found] == ["userblock"], found
         for one in d, moved:
             got = b.json("verify", one)[0]
             assert got["n_problems"] == 0 and got["n_orphans"] == 0, got

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/check.h"
-#include "vol/convert/rebuild.h"
 #include "h5tests/helpers/type_zoo.h"
-
-static unsigned seed = 1;
+#include "helpers/check.h"
+#include "helpers/xorshift.h"
+#include "vol/convert/rebuild.h"
 
 static unsigned rnd(unsigned n)
 {
-    return ((seed = seed * 1103515245U + 12345U) >> 8) % n;
+    static uint32_t state = 1;
+    return xorshift32(&state) % n;
 }
 
 static const char *why(const struct bkt_err *err)

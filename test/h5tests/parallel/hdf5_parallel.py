@@ -2,7 +2,7 @@
 """hdf5_parallel.py MPIEXEC BIN NO_ABORT VALUE BUCKET: HDF5's own parallel test programs, with the connector as the default one, and
 below HDF5's pass-through connector.  VALUE is the connector's number; BUCKET a folder, or a URI.
 
-They are judged by their words, since some exit with 0 whatever fails. A program counts only if the connector sent
+A program's words show whether it fails: some exit with 0 in any case. A program counts only if the connector sent
 requests in its processes (H5BUCKET_STATS). Tests that are left out have a reason here."""
 import os
 import re
@@ -81,7 +81,7 @@ def start(mpiexec, bucket, n, command, **more):
     return got.stdout + got.stderr
 
 
-def judge(program, n, good, requests, text):
+def report(program, n, good, requests, text):
     good = bool(good) and requests > 0
     print(f"{program}, {n} processes: {'ok' if good else 'FAILED'}, the connector sent {requests} requests", flush=True)
     if not good:
@@ -96,7 +96,7 @@ def requests_of(text):
 def run(mpiexec, folder, bucket, n, program, args, words, never, **more):
     text = start(mpiexec, bucket, n, [os.path.join(folder, program), *args], **more)
     name = program + (" below pass_through" if "HDF5_VOL_CONNECTOR" in more else " in S3" if more else "")
-    return judge(name, n, words in text and not re.search(never, text), requests_of(text), text)
+    return report(name, n, words in text and not re.search(never, text), requests_of(text), text)
 
 
 def flushed(mpiexec, folder, bucket, n):
@@ -107,7 +107,7 @@ def flushed(mpiexec, folder, bucket, n):
     last = "H5Fget_vfd_handle" in text and "H5Fflush():" not in text and "H5Dwrite():" not in text
     text += start(mpiexec, bucket, n, [os.path.join(folder, "t_pflush2")])
     good = last and re.search(r"with flush\) +PASSED", text) and re.search(r"without flush\) +PASSED", text)
-    return judge("t_pflush1, t_pflush2", n, good, requests_of(text), text)
+    return report("t_pflush1, t_pflush2", n, good, requests_of(text), text)
 
 
 def tolerated(test, message):
@@ -137,7 +137,7 @@ def filters(mpiexec, folder, bucket, n, no_abort):
     tests = len(re.findall("^Testing ", logs[0], re.M))
     print(f"t_filters_parallel: {tests} tests")
     good = not wrong and tests > 500 and "ERRORS OCCURRED" in logs[0]
-    return judge("t_filters_parallel", n, good, sum(map(requests_of, logs)), "\n".join(wrong) or logs[0])
+    return report("t_filters_parallel", n, good, sum(map(requests_of, logs)), "\n".join(wrong) or logs[0])
 
 
 def in_s3(mpiexec, folder, uri, sample):

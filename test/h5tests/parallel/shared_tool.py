@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """shared_tool.py MPIEXEC H5BUCKET MAKE_SHARED BIN BUCKET: load, get, verify and diff by 2 and 4 processes; with BKT_SAMPLE by 3.
 
-Each result is that of one process; native h5diff judges the content. The requests are counted: each chunk is stored once,
+Each result is that of one process; native h5diff compares the content. The requests are counted: each chunk is stored once,
 the metadata of each file are read once. Every process works. Failing, stopped and killed processes end the others, with one
 message, and leave nothing."""
 import contextlib

@@ -231,14 +231,14 @@ void files_delete(struct side *s)
 
 /* ---- calls ---- */
 
-static void all_anew(struct side *s, struct rnd *r)
+static void all_again(struct side *s, struct rnd *r)
 {
     files_close(s);
     s->rw = rnd_chance(r, 80);
     files_open(s);
 }
 
-static void one_anew(struct side *s, struct rnd *r)
+static void one_again(struct side *s, struct rnd *r)
 {
     unsigned i = rnd_in(r, 1, FILES - 1);
     say(s->o, "f%u", i);
@@ -301,8 +301,8 @@ static void all_said(struct side *s, struct rnd *r)
 }
 
 const struct tree_op file_ops[] = {
-    {"closing all and opening again", 3, all_anew},
-    {"closing one file, or opening it", 3, one_anew},
+    {"closing all and opening again", 3, all_again},
+    {"closing one file, or opening it", 3, one_again},
     {"flush", 4, flushed},
     {"counting what is open", 3, counted},
     {"the file of an object", 2, file_of},

@@ -4,7 +4,7 @@
 written_samples.py --writer sample_writer --plugin DIR --bin DIR --store dir|s3 PART
 
 PART: options   every filter, type and shape, in both formats: the domain and the plain file read as they were written, have the same
-                form, and h5py judges the plain file (judge_plain.py)
+                form, and h5py compares the plain file (compare_plain.py)
       full      more samples than a collection and than a file holds
       many      several writers at once in one new repository
       killed    a writer is killed in the middle, again and again: what was flushed is there
@@ -65,16 +65,16 @@ def read(repository, info, records, options):
     return p.stdout
 
 
-def judge(cases):
+def compare(cases):
     """By a Python that has h5py."""
     for python in dict.fromkeys([sys.executable, "/usr/bin/python3"]):
-        p = subprocess.run([python, "-B", os.path.join(HERE, "judge_plain.py")], input=json.dumps(cases), capture_output=True, text=True,
+        p = subprocess.run([python, "-B", os.path.join(HERE, "compare_plain.py")], input=json.dumps(cases), capture_output=True, text=True,
                            timeout=1800, env={k: v for k, v in os.environ.items() if not k.startswith(("HDF5_", "LD_PRELOAD"))})
         if p.returncode != 77:
             break
     print("h5py: " + p.stdout.strip()[-2000:])
     if p.returncode not in (0, 77):
-        bad("h5py's judgement: %s" % p.stderr[-3000:])
+        bad("h5py: %s" % p.stderr[-3000:])
 
 
 def case_of(repository, records, options):
@@ -163,10 +163,10 @@ def options_part(root):
     if args.store != "dir":
         cases = cases[::9]
     with ThreadPoolExecutor(2) as pool:
-        judged = [c for c in pool.map(lambda c: one_case(root, *c), enumerate(cases)) if c]
+        written = [c for c in pool.map(lambda c: one_case(root, *c), enumerate(cases)) if c]
     print("%d cases%s" % (len(cases), sample.note()), flush=True)
-    if judged:
-        judge(judged)
+    if written:
+        compare(written)
 
 
 # ---- more than a file holds ----
@@ -207,8 +207,8 @@ def many_part(root):
             bad("%d records in %d files" % (len(records), len({r.split(":")[1] for r in records})))
         read(repository, info, records, options)
         if info:
-            judge([case_of(repository, [r for r in records if r.split(":")[1] == uid], options)
-                   for uid in sorted({r.split(":")[1] for r in records})[:1]])
+            compare([case_of(repository, [r for r in records if r.split(":")[1] == uid], options)
+                     for uid in sorted({r.split(":")[1] for r in records})[:1]])
 
 
 # ---- killed ----
@@ -265,7 +265,7 @@ def killed_part(root):
         if info:
             for c in cases:
                 c["killed"] = True
-            judge(cases)
+            compare(cases)
     if args.shim:
         options = ["type=u1", "shape=8", "complib=none"]
         put, write_call = args.shim.split(",")

@@ -1,6 +1,7 @@
 /* Datasets: created in every layout, written by every kind of selection, filtered, by the chunk. */
 #include <math.h>
 
+#include "h5tests/helpers/chunked_list.h"
 #include "h5tests/helpers/compare_write.h"
 
 static hid_t simple(int rank, const hsize_t *dims, const hsize_t *max) { return H5Screate_simple(rank, dims, max); }
@@ -9,13 +10,6 @@ static void fill_ints(int *v, size_t n, int first)
 {
     for (size_t i = 0; i < n; i++)
         v[i] = first + (int)i;
-}
-
-static hid_t chunked(int rank, const hsize_t *chunk)
-{
-    hid_t p = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(p, rank, chunk);
-    return p;
 }
 
 static void layouts(hid_t f, struct out *o)

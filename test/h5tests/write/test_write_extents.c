@@ -1,13 +1,7 @@
 /* Datasets that grow and shrink: the elements that come back, refused calls, and elements that were never
  * written. */
+#include "h5tests/helpers/chunked_list.h"
 #include "h5tests/helpers/compare_write.h"
-
-static hid_t chunked(int rank, const hsize_t *chunk)
-{
-    hid_t p = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(p, rank, chunk);
-    return p;
-}
 
 static void extents(hid_t f, struct out *o)
 {

@@ -359,7 +359,7 @@ static void write_one(hid_t d, hsize_t row, hsize_t col, int v)
 }
 
 /* Chunks are kept after a dataset is closed, and so is the filter that it had then. */
-static void registered_anew(const char *name)
+static void registered_again(const char *name)
 {
     static unsigned char raw[CHUNK * sizeof(int) + 8];
     hid_t fapl = fapl_ours("chunk_cache=0"), f = H5Fopen(name, H5F_ACC_RDWR, fapl),
@@ -519,7 +519,7 @@ static void alone(const struct out *o)
     loses_a_race(f, name);
     CHECK(H5Fclose(f) >= 0, "%s", error_text());
     registered_late(name);
-    registered_anew(name);
+    registered_again(name);
     reads_itself(name);
     H5Fdelete(name, fapl);
     H5Pclose(fapl);

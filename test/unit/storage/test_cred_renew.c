@@ -247,11 +247,11 @@ static void wait_reported(struct reported *t, int calls)
     assert_int_equal(n, calls);
 }
 
-#define TOLD {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER}
+#define REPORTED {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER}
 
 static void want(void **state)
 {
-    struct reported t = TOLD;
+    struct reported t = REPORTED;
     (void)state;
     struct bkt_cred *p = container_provider();
     atomic_store(&world_holds, true);
@@ -272,7 +272,7 @@ static void want(void **state)
 
 static void want_fails(void **state)
 {
-    struct reported t = TOLD;
+    struct reported t = REPORTED;
     (void)state;
     struct bkt_cred *p = container_provider();
     world.status       = 403;
@@ -420,7 +420,7 @@ static void outlives_close(void **state)
 /* It doesn't wait for an answer, which comes only afterwards here. */
 static void shutdown_under_way(void **state)
 {
-    struct reported t = TOLD;
+    struct reported t = REPORTED;
     (void)state;
     struct bkt_cred *p = container_provider();
     atomic_store(&world_holds, true);
@@ -437,7 +437,7 @@ static void shutdown_under_way(void **state)
 
 static void shutdown_ends_process(void **state)
 {
-    struct reported t = TOLD;
+    struct reported t = REPORTED;
     (void)state;
     write_file("config", "[default]\ncredential_process = sleep 3000\n");
     struct bkt_cred *p = provider(NULL);
@@ -454,7 +454,7 @@ static void shutdown_ends_process(void **state)
 /* A child has no thread of its parent's: it fetches for itself. */
 static void forked_while_fetching(void **state)
 {
-    struct reported t = TOLD;
+    struct reported t = REPORTED;
     char        tool[128], text[400];
     int         status;
     (void)state;

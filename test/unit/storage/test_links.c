@@ -385,7 +385,7 @@ static int puts_around_a_swap(const void *arg)
     return !ok;
 }
 
-static void folders_are_looked_at_anew(void)
+static void folders_are_looked_at_again(void)
 {
     static const struct swap swaps[] = {
         {"b/db", "db/R/.group.json", "b/db belongs to user 65002"},
@@ -427,7 +427,7 @@ int main(void)
             continue;
         }
         others_folders();
-        folders_are_looked_at_anew();
+        folders_are_looked_at_again();
         a_group_shares_a_bucket();
     }
     bkt_store_shutdown();

@@ -106,7 +106,7 @@ static void changed_meanwhile(void)
 }
 
 /* e has read a group again and changed it since it counted the links.  The group's links are looked at, too. */
-static void read_anew(void)
+static void read_again(void)
 {
     struct bkt_id      a, b, ds;
     struct bkt_domain *d = sample(&a, &b, &ds), *e = counted(&ds);
@@ -227,7 +227,7 @@ int main(void)
     moved_meanwhile();
     a_tree_linked_meanwhile();
     changed_meanwhile();
-    read_anew();
+    read_again();
     seen_meanwhile();
     looked_at_in_two_tries();
     its_type_stays();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Judges plain files of samples with h5py: they must equal the files that hangar_file.py writes of the same samples.
+"""Compares plain files of samples by h5py: they must equal the files that hangar_file.py writes of the same samples.
 
-judge_plain.py <cases     JSON on stdin: a list of {"repository", "options", "records": [[index, record], ...]}
+compare_plain.py <cases     JSON on stdin: a list of {"repository", "options", "records": [[index, record], ...]}
 
 Equal are: names, extents, chunks, filters with client data, element types, attributes with their types, all samples.
 Needs h5py, numpy, xxhash and tables (which has blosc); without them the exit code is 77."""
@@ -85,7 +85,7 @@ def same_samples(case, o, ours, records):
             bad(case, "record %s: other values" % text)
 
 
-def judge(case, folder):
+def compare(case, folder):
     o = Options(case["options"])
     files = {}
     for i, text in case["records"]:
@@ -103,9 +103,9 @@ def judge(case, folder):
             same_samples(case, o, ours, records)
 
 
-with tempfile.TemporaryDirectory(prefix="bkt-judge-") as tmp:
+with tempfile.TemporaryDirectory(prefix="bkt-compare-") as tmp:
     cases = json.load(sys.stdin)
     for c in cases:
-        judge(c, tmp)
+        compare(c, tmp)
     print("%d cases, %d samples" % (len(cases), sum(len(c["records"]) for c in cases)))
 sys.exit(1 if problems else 0)
