@@ -79,8 +79,8 @@ static int take_value(hid_t attr, hid_t type, hid_t space, struct bkt_attr *a, s
         return h5_fail(err, a->name);
     BKT_CLEANUP(h5_closep) hid_t file_type = H5I_INVALID_HID;
     int rc = bkt_convert_type(a->type, &file_type, err);
-    rc = rc ? rc
-            : bkt_convert_store(NULL, a->type, file_type, type, mem, n, NULL, H5P_DEFAULT, &a->value, err);
+    struct bkt_conversion v = {NULL, a->type, file_type, type, H5P_DEFAULT};
+    rc = rc ? rc : bkt_convert_store(&v, mem, n, NULL, &a->value, err);
     a->has_value = rc == BKT_OK;
     if (a->type->is_var && H5Treclaim(type, space, H5P_DEFAULT, mem) < 0)
         return h5_fail(err, "freeing an attribute's values");

@@ -74,21 +74,19 @@ static int attr_open(struct bkt_vobj *owner, const char *name, const H5VL_loc_by
 /* ---- read ---- */
 
 /* For a missing value, zero bytes are converted. */
-static int read_nothing(struct bkt_vobj *o, const struct bkt_attr *a, size_t n, hid_t file_type,
-                        hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
+static int read_nothing(const struct bkt_conversion *v, size_t n, void *buf, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_value_tree_fini)
     struct bkt_value_tree c = {.file = H5I_INVALID_HID, .mem = H5I_INVALID_HID};
     BKT_CLEANUP(bkt_freep) void               *zeros = NULL;
-    if (a->type->is_var) {
-        BKT_PASS(bkt_value_tree_init(&c, a->type, file_type, mem_type, err));
-        memset(buf, 0, n * H5Tget_size(mem_type));
+    if (v->t->is_var) {
+        BKT_PASS(bkt_value_tree_init(&c, v, err));
+        memset(buf, 0, n * H5Tget_size(v->mem_type));
         return BKT_OK;
     }
-    zeros = calloc(n, a->type->size ? a->type->size : 1);
+    zeros = calloc(n, v->t->size ? v->t->size : 1);
     BKT_NEED(err, zeros);
-    return bkt_convert_values(o, a->type, file_type, &(struct bkt_slice){zeros, n * a->type->size}, n,
-                              mem_type, buf, dxpl, err);
+    return bkt_convert_values(v, &(struct bkt_slice){zeros, n * v->t->size}, n, buf, err);
 }
 
 static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
@@ -107,10 +105,10 @@ static int read_value(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl,
         return BKT_OK;
     }
     BKT_PASS(bkt_convert_file_type(o, a->type, &file_type, err));
+    struct bkt_conversion v = {o, a->type, file_type, mem_type, dxpl};
     if (!a->has_value)
-        return read_nothing(o, a, (size_t)n, file_type, mem_type, buf, dxpl, err);
-    return bkt_convert_values(o, a->type, file_type, &(struct bkt_slice){a->value.ptr, a->value.len},
-                              (size_t)n, mem_type, buf, dxpl, err);
+        return read_nothing(&v, (size_t)n, buf, err);
+    return bkt_convert_values(&v, &(struct bkt_slice){a->value.ptr, a->value.len}, (size_t)n, buf, err);
 }
 
 static int attr_read(struct bkt_vobj *o, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err)
@@ -242,8 +240,8 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
         return BKT_OK;
     BKT_FAIL_IF(err, !buf, BKT_EINVAL, "no buffer given");
     BKT_PASS(bkt_convert_file_type(o, a->type, &file_type, err));
-    BKT_PASS(bkt_convert_store(o, a->type, file_type, mem_type, buf, (size_t)n,
-                               a->has_value && !a->bad ? &a->value : NULL, dxpl, &value, err));
+    struct bkt_conversion v = {o, a->type, file_type, mem_type, dxpl};
+    BKT_PASS(bkt_convert_store(&v, buf, (size_t)n, a->has_value && !a->bad ? &a->value : NULL, &value, err));
     BKT_PASS(
         attr_of(o, &a, err)); /* references were followed: the attribute may have been read again since */
     return bkt_edit_attr_value(o->file->dom, &o->obj->id, o->attr_name, &value, err);

@@ -444,36 +444,33 @@ static int match(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_
     return match_leaf(c, file_type, mem_type, err);
 }
 
-int bkt_value_tree_init(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                        struct bkt_err *err)
+int bkt_value_tree_init(struct bkt_value_tree *c, const struct bkt_conversion *v, struct bkt_err *err)
 {
-    return match(c, t, file_type, mem_type, false, err);
+    return match(c, v->t, v->file_type, v->mem_type, false, err);
 }
 
 /* HDF5 leaves bytes of a compound alone that no field fills. */
-int bkt_value_tree_init_whole(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type,
-                              hid_t mem_type, struct bkt_err *err)
+int bkt_value_tree_init_whole(struct bkt_value_tree *c, const struct bkt_conversion *v, struct bkt_err *err)
 {
-    *c = (struct bkt_value_tree){.t = t,
-                                 .src = t->size,
-                                 .dst = H5Tget_size(mem_type),
+    *c = (struct bkt_value_tree){.t = v->t,
+                                 .src = v->t->size,
+                                 .dst = H5Tget_size(v->mem_type),
                                  .file = H5I_INVALID_HID,
                                  .mem = H5I_INVALID_HID};
-    htri_t same = H5Tequal(file_type, mem_type);
+    htri_t same = H5Tequal(v->file_type, v->mem_type);
     BKT_NEED_H5(err, same >= 0 && c->dst, "comparing datatypes");
     c->kind = BKT_TREE_COPY;
     if (same)
         return BKT_OK;
-    H5T_conv_t fn = find_path(c, file_type, mem_type);
+    H5T_conv_t fn = find_path(c, v->file_type, v->mem_type);
     BKT_FAIL_IF(err, !fn, BKT_EINVAL, "the stored type does not convert to the requested type");
-    c->partial = H5Tdetect_class(mem_type, H5T_COMPOUND) > 0;
-    return make_leaf(c, file_type, mem_type, fn, err);
+    c->partial = H5Tdetect_class(v->mem_type, H5T_COMPOUND) > 0;
+    return make_leaf(c, v->file_type, v->mem_type, fn, err);
 }
 
-int bkt_value_tree_init_store(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type,
-                              hid_t mem_type, struct bkt_err *err)
+int bkt_value_tree_init_store(struct bkt_value_tree *c, const struct bkt_conversion *v, struct bkt_err *err)
 {
-    return match(c, t, file_type, mem_type, true, err);
+    return match(c, v->t, v->file_type, v->mem_type, true, err);
 }
 
 /* ---- whole elements in one step ---- */

@@ -36,15 +36,20 @@ BKT_NODISCARD int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct
 BKT_NODISCARD int bkt_convert_object_ocpl(const struct bkt_object *o, hid_t plist_class, hid_t *out,
                                           struct bkt_err *err);
 
+/** A conversion between stored elements and the program's, in either direction.  All of it is borrowed. */
+struct bkt_conversion {
+    struct bkt_vobj *in_file; /* for references; NULL: the elements have none */
+    const struct bkt_type *t; /* the stored type */
+    hid_t file_type;          /* the result of bkt_convert_type() for it */
+    hid_t mem_type;           /* the program's */
+    hid_t dxpl;               /* transfer list: for H5Tconvert and the memory manager */
+};
 /** Stored elements -> the program's buffer.
- * @param in_file  for references
- * @param t        the stored type;  @p file_type: the result of bkt_convert_type() for it
  * @param stored   n elements in stored form, one after the other
- * @param mem_type, buf  the program's: element i goes to buf + i * size(mem_type)
+ * @param buf      element i goes to buf + i * size(mem_type)
  * Variable-length memory comes from the transfer list's manager, so that H5Treclaim works. */
-BKT_NODISCARD int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                                     const struct bkt_slice *stored, size_t n, hid_t mem_type, void *buf,
-                                     hid_t dxpl, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_values(const struct bkt_conversion *v, const struct bkt_slice *stored, size_t n,
+                                     void *buf, struct bkt_err *err);
 /* ---- HDF5's -> the model's ---- */
 
 /** The form in which values of an HDF5 type are stored; the caller's, bkt_type_free().  `encoded` is set
@@ -91,14 +96,15 @@ BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct
  *  numbers of elements.
  *  @param old  the elements as they are stored now: fields that @p mem_type lacks keep their values.  NULL:
  *              such fields become zeros */
-BKT_NODISCARD int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                                    hid_t mem_type, const void *src, size_t n, const struct bkt_buf *old,
-                                    hid_t dxpl, struct bkt_buf *out, struct bkt_err *err);
+BKT_NODISCARD int bkt_convert_store(const struct bkt_conversion *v, const void *src, size_t n,
+                                    const struct bkt_buf *old, struct bkt_buf *out, struct bkt_err *err);
 
-/** Elements in stored form with variable parts: element i ends at bytes.ptr + end[i], where the next one
- *  begins. */
+/** Elements in stored form.  Those of fixed size are packed.  Of those with variable parts, element i ends at
+ *  bytes.ptr + end[i], where the next one begins. */
 struct bkt_stored {
-    struct bkt_buf bytes;
+    void *packed;         /* fixed size: the caller's memory for them; else NULL */
+    struct bkt_buf bytes; /* variable parts */
     size_t        *end;
 };
+/** Free `bytes` and `end`. */
 void bkt_stored_fini(struct bkt_stored *s);

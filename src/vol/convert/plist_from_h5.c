@@ -254,8 +254,8 @@ static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
     BKT_NEED(err, mem && scalar >= 0);
     BKT_PASS(BKT_PASS_H5(err, H5Pget_fill_value(id, file_type, mem), "asking for the fill value"));
-    int rc =
-        bkt_convert_store(in_file, d->type, file_type, file_type, mem, 1, NULL, H5P_DEFAULT, &d->fill, err);
+    struct bkt_conversion v = {in_file, d->type, file_type, file_type, H5P_DEFAULT};
+    int rc = bkt_convert_store(&v, mem, 1, NULL, &d->fill, err);
     if (has_pointers(d->type, file_type))
         (void)H5Treclaim(file_type, scalar, H5P_DEFAULT, mem);
     d->has_fill = rc == BKT_OK;

@@ -433,12 +433,12 @@ int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_ds
                          struct bkt_err *err)
 {
     struct bkt_slice       value = {d->fill.ptr, d->fill.len};
+    struct bkt_conversion v = {in_file, d->type, file_type, file_type, H5P_DEFAULT};
     BKT_CLEANUP(bkt_hid_closep) hid_t scalar = H5Screate(H5S_SCALAR);
     BKT_CLEANUP(bkt_freep) void *mem = calloc(1, H5Tget_size(file_type));
 
     BKT_NEED(err, scalar >= 0 && mem);
-    BKT_TRY(err, bkt_convert_values(in_file, d->type, file_type, &value, 1, file_type, mem, H5P_DEFAULT, err),
-            "fill value");
+    BKT_TRY(err, bkt_convert_values(&v, &value, 1, mem, err), "fill value");
     herr_t rc = H5Pset_fill_value(id, file_type, mem);
     int    code = rc < 0 ? bkt_h5err_capture(err, "setting the fill value") : BKT_OK;
     if (d->type->is_var)

@@ -395,38 +395,38 @@ static int store(struct bkt_value_tree_pass *r, const struct bkt_value_tree *c,
 
 /* ---- whole elements ---- */
 
-int bkt_value_tree_store(const struct bkt_value_tree *c, struct bkt_vobj *in_file, const void *src, size_t n,
-                         const struct bkt_value_column *old, void *packed, struct bkt_stored *out, hid_t dxpl,
+int bkt_value_tree_store(const struct bkt_value_tree *c, const struct bkt_conversion *v, const void *src,
+                         size_t n, const struct bkt_value_column *old, struct bkt_stored *out,
                          struct bkt_err *err)
 {
     struct bkt_value_tree_pass r = {
-        .in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_value_tree_asks(dxpl)};
+        .in_file = v->in_file, .dxpl = v->dxpl, .err = err, .asks = bkt_value_tree_asks(v->dxpl)};
     struct bkt_value_column from = {.base = src, .stride = c->dst};
     if (!c->src)
         return store(&r, c, &from, n, old ? old->slices : NULL, out);
     if (c->partial && old)
-        bkt_value_column_copy(old, 0, n, c->src, packed, c->src);
+        bkt_value_column_copy(old, 0, n, c->src, out->packed, c->src);
     else if (c->partial)
-        memset(packed, 0, n * c->src);
-    return bkt_value_tree_column(&r, c, &from, n, packed, c->src);
+        memset(out->packed, 0, n * c->src);
+    return bkt_value_tree_column(&r, c, &from, n, out->packed, c->src);
 }
 
-int bkt_convert_store(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type, hid_t mem_type,
-                      const void *src, size_t n, const struct bkt_buf *old, hid_t dxpl, struct bkt_buf *out,
-                      struct bkt_err *err)
+int bkt_convert_store(const struct bkt_conversion *v, const void *src, size_t n, const struct bkt_buf *old,
+                      struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_value_tree_fini) struct bkt_value_tree c;
     BKT_CLEANUP(bkt_stored_fini) struct bkt_stored made = {0};
     BKT_CLEANUP(bkt_freep) struct bkt_slice *elems = NULL;
     struct bkt_value_column col;
     size_t bytes;
-    BKT_PASS(bkt_value_tree_init_store(&c, t, file_type, mem_type, err));
+    BKT_PASS(bkt_value_tree_init_store(&c, v, err));
     bool keep = c.partial && old;
     if (keep)
-        BKT_PASS(bkt_value_column_of(t, &(struct bkt_slice){old->ptr, old->len}, n, &col, &elems, err));
+        BKT_PASS(bkt_value_column_of(v->t, &(struct bkt_slice){old->ptr, old->len}, n, &col, &elems, err));
     if (c.src && (!bkt_mul_size(n, c.src, &bytes) || bkt_buf_resize(out, bytes) < 0))
         BKT_NOMEM(err);
-    BKT_PASS(bkt_value_tree_store(&c, in_file, src, n, keep ? &col : NULL, out->ptr, &made, dxpl, err));
+    made.packed = c.src ? out->ptr : NULL;
+    BKT_PASS(bkt_value_tree_store(&c, v, src, n, keep ? &col : NULL, &made, err));
     if (!c.src)
         bkt_buf_move(out, &made.bytes);
     return BKT_OK;

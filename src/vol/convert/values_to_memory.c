@@ -483,15 +483,14 @@ static int check_slices(const struct bkt_value_tree *c, const struct bkt_value_c
     return BKT_OK;
 }
 
-int bkt_value_tree_apply(const struct bkt_value_tree *c, struct bkt_vobj *in_file,
-                         const struct bkt_value_column *col, size_t n, void *dst, hid_t dxpl,
-                         struct bkt_err *err)
+int bkt_value_tree_apply(const struct bkt_value_tree *c, const struct bkt_conversion *v,
+                         const struct bkt_value_column *col, size_t n, void *dst, struct bkt_err *err)
 {
     struct bkt_value_tree_pass r = {
-        .in_file = in_file, .dxpl = dxpl, .err = err, .asks = bkt_value_tree_asks(dxpl)};
+        .in_file = v->in_file, .dxpl = v->dxpl, .err = err, .asks = bkt_value_tree_asks(v->dxpl)};
     BKT_PASS(check_slices(c, col, n, err));
-    if (dxpl != H5P_DEFAULT &&
-        H5Pget_vlen_mem_manager(dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
+    if (v->dxpl != H5P_DEFAULT &&
+        H5Pget_vlen_mem_manager(v->dxpl, &r.alloc, &r.alloc_info, &r.release, &r.release_info) < 0)
         return bkt_h5err_capture(err, "asking for the memory manager of variable-length data");
     int rc = bkt_value_tree_column(&r, c, col, n, dst, c->dst);
     if (rc < 0)
@@ -514,14 +513,13 @@ int bkt_value_column_of(const struct bkt_type *t, const struct bkt_slice *stored
     return *elems ? bkt_value_column_cut(t, &rd, n, *elems, err) : BKT_ENOMEM;
 }
 
-int bkt_convert_values(struct bkt_vobj *in_file, const struct bkt_type *t, hid_t file_type,
-                       const struct bkt_slice *stored, size_t n, hid_t mem_type, void *buf, hid_t dxpl,
+int bkt_convert_values(const struct bkt_conversion *v, const struct bkt_slice *stored, size_t n, void *buf,
                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_value_tree_fini) struct bkt_value_tree c;
     BKT_CLEANUP(bkt_freep) struct bkt_slice *elems = NULL;
     struct bkt_value_column col;
-    BKT_PASS(bkt_value_tree_init(&c, t, file_type, mem_type, err));
-    BKT_PASS(bkt_value_column_of(t, stored, n, &col, &elems, err));
-    return bkt_value_tree_apply(&c, in_file, &col, n, buf, dxpl, err);
+    BKT_PASS(bkt_value_tree_init(&c, v, err));
+    BKT_PASS(bkt_value_column_of(v->t, stored, n, &col, &elems, err));
+    return bkt_value_tree_apply(&c, v, &col, n, buf, err);
 }

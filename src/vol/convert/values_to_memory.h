@@ -45,18 +45,18 @@ struct bkt_value_tree {
     size_t                 offset;   /* of this field in the program's compound */
 };
 
-/** @p t and @p file_type are borrowed for as long as the tree lives.  BKT_EINVAL: the types don't convert;
- *     the message names them; BKT_EFORMAT: a stored type of 0 bytes.  bkt_value_tree_fini(), also after a
- *     failure. */
-BKT_NODISCARD int bkt_value_tree_init(struct bkt_value_tree *c, const struct bkt_type *t, hid_t file_type,
-                                      hid_t mem_type, struct bkt_err *err);
-/** A tree of one leaf: HDF5 converts whole elements, of any type without pointers and references.
- *  @param t  stands for @p file_type: opaque, of its size */
-BKT_NODISCARD int bkt_value_tree_init_whole(struct bkt_value_tree *c, const struct bkt_type *t,
-                                            hid_t file_type, hid_t mem_type, struct bkt_err *err);
-/** The same for writing. */
-BKT_NODISCARD int bkt_value_tree_init_store(struct bkt_value_tree *c, const struct bkt_type *t,
-                                            hid_t file_type, hid_t mem_type, struct bkt_err *err);
+/** Make the tree for reading elements.  The stored type is borrowed for as long as the tree lives.
+ *  @return BKT_OK; BKT_EINVAL: the types don't convert; the message names them; BKT_EFORMAT: a stored type
+ *  of 0 bytes.  bkt_value_tree_fini(), also after a failure. */
+BKT_NODISCARD int bkt_value_tree_init(struct bkt_value_tree *c, const struct bkt_conversion *v,
+                                      struct bkt_err *err);
+/** As bkt_value_tree_init(), a tree of one leaf: HDF5 converts whole elements, of any type without pointers
+ *  and references.  The stored type is opaque, of the size of the file's type. */
+BKT_NODISCARD int bkt_value_tree_init_whole(struct bkt_value_tree *c, const struct bkt_conversion *v,
+                                            struct bkt_err *err);
+/** As bkt_value_tree_init(), for writing. */
+BKT_NODISCARD int bkt_value_tree_init_store(struct bkt_value_tree *c, const struct bkt_conversion *v,
+                                            struct bkt_err *err);
 void bkt_value_tree_fini(struct bkt_value_tree *c);
 
 /** Stored elements: slices of one element each, or packed elements, `stride` bytes apart. */
@@ -67,19 +67,17 @@ struct bkt_value_column {
     bool                    scratch; /* packed: may be converted where they are */
 };
 /** Convert @p n elements to @p dst, packed.  On failure no memory that was allocated for them remains.
- *  @param in_file  for references
- *  @param dxpl     for H5Tconvert and the memory manager */
-BKT_NODISCARD int bkt_value_tree_apply(const struct bkt_value_tree *c, struct bkt_vobj *in_file,
-                                       const struct bkt_value_column *col, size_t n, void *dst, hid_t dxpl,
+ *  @param v  as the tree was made for; other transfer lists are possible */
+BKT_NODISCARD int bkt_value_tree_apply(const struct bkt_value_tree *c, const struct bkt_conversion *v,
+                                       const struct bkt_value_column *col, size_t n, void *dst,
                                        struct bkt_err *err);
 
 /** The program's elements -> stored form.
- * @param old     for a partial tree: the n elements as they are stored now; else NULL
- * @param packed  fixed-size types: n packed elements go there;  @p out: types with variable parts (packed
- * is not used) */
-BKT_NODISCARD int bkt_value_tree_store(const struct bkt_value_tree *c, struct bkt_vobj *in_file,
+ * @param old  for a partial tree: the n elements as they are stored now; else NULL
+ * @param out  zeros, but for `packed`, with room for n elements of fixed size */
+BKT_NODISCARD int bkt_value_tree_store(const struct bkt_value_tree *c, const struct bkt_conversion *v,
                                        const void *src, size_t n, const struct bkt_value_column *old,
-                                       void *packed, struct bkt_stored *out, hid_t dxpl, struct bkt_err *err);
+                                       struct bkt_stored *out, struct bkt_err *err);
 
 /** Memory for @p n elements of @p size bytes, zeros, the caller's (free()); NULL: out of memory, in @p
  *  err. */

@@ -20,12 +20,12 @@ enum way { STRAIGHT, IN_PLACE, STAGED };
 
 struct job {
     struct bkt_vobj *o;
-    hid_t            mem_type, dxpl; /* borrowed */
     unsigned char   *buf;
     enum way         way;
     bool             transform; /* H5Pset_data_transform */
     bool             unchecked; /* H5Pset_edc_check */
     bool             unwritten; /* never written, and without a fill value: zeros, even after conversion */
+    struct bkt_conversion types; /* `file_type`: only during job_init() */
     struct bkt_value_tree conv;
     struct bkt_recast *recast; /* STRAIGHT: NULL: as stored */
     struct bkt_dsel  sel;
@@ -54,8 +54,10 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
         t->is_var) /* HDF5 checks the content of sequences when it converts them */
         return BKT_OK;
     BKT_PASS(bkt_convert_file_type(j->o, t, &file_type, err));
-    BKT_PASS(j->o->whole_values ? bkt_value_tree_init_whole(&j->conv, t, file_type, j->mem_type, err)
-                                : bkt_value_tree_init(&j->conv, t, file_type, j->mem_type, err));
+    j->types.t = t;
+    j->types.file_type = file_type;
+    BKT_PASS(j->o->whole_values ? bkt_value_tree_init_whole(&j->conv, &j->types, err)
+                                : bkt_value_tree_init(&j->conv, &j->types, err));
     if (j->sel.file.n_elems == 0) /* even then the types have to fit */
         return BKT_OK;
     BKT_FAIL_IF(err, !j->buf, BKT_EINVAL, "no buffer given");
@@ -65,7 +67,7 @@ static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt
         return BKT_OK;
     if (j->conv.kind == BKT_TREE_COPY)
         j->way = STRAIGHT;
-    else if (!bkt_value_tree_asks(j->dxpl) && bkt_value_tree_recast(&j->conv, &j->recast))
+    else if (!bkt_value_tree_asks(j->types.dxpl) && bkt_value_tree_recast(&j->conv, &j->recast))
         j->way = STRAIGHT;
     else if (j->conv.kind == BKT_TREE_LEAF && !j->conv.partial && j->conv.dst >= j->conv.src && j->sel.flat)
         j->way = IN_PLACE;
@@ -109,7 +111,7 @@ static int zeros_change(const struct job *j, bool *out, struct bkt_err *err)
     BKT_CLEANUP(bkt_freep) unsigned char *one = calloc(2, room);
     BKT_NEED(err, one);
     struct bkt_value_column col = {.base = one, .stride = j->conv.src, .scratch = true};
-    BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, &col, 1, one + room, j->dxpl, err));
+    BKT_PASS(bkt_value_tree_apply(&j->conv, &j->types, &col, 1, one + room, err));
     *out = !is_zero(one + room, j->conv.dst);
     return BKT_OK;
 }
@@ -118,7 +120,7 @@ static int zeros_change(const struct job *j, bool *out, struct bkt_err *err)
  * it doesn't call the program's function for conversions.  @p raw: n bytes as they are stored */
 static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, struct bkt_err *err)
 {
-    bool written = true, matters = bkt_value_tree_asks(j->dxpl);
+    bool written = true, matters = bkt_value_tree_asks(j->types.dxpl);
     if (j->unwritten || j->transform || j->o->was_written || j->o->obj->dset.has_fill || !j->conv.src || !n ||
         !is_zero(raw, n))
         return BKT_OK;
@@ -140,9 +142,9 @@ static int deliver_some(struct job *j, const struct bkt_value_column *col, size_
     }
     if (j->conv.partial)
         BKT_PASS(bkt_dsel_move(j->back_iter, j->buf, packed, n, false, err));
-    BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, col, n, packed, j->dxpl, err));
+    BKT_PASS(bkt_value_tree_apply(&j->conv, &j->types, col, n, packed, err));
     if (j->transform)
-        BKT_PASS(bkt_dsel_transform(j->dxpl, j->mem_type, packed, n, err));
+        BKT_PASS(bkt_dsel_transform(j->types.dxpl, j->types.mem_type, packed, n, err));
     return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
 }
 
@@ -156,8 +158,8 @@ static int deliver(struct job *j, const struct bkt_value_column *col, uint64_t f
             memset(to, 0, n * j->conv.dst);
             return BKT_OK;
         }
-        BKT_PASS(bkt_value_tree_apply(&j->conv, j->o, col, n, to, j->dxpl, err));
-        return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, to, n, err) : BKT_OK;
+        BKT_PASS(bkt_value_tree_apply(&j->conv, &j->types, col, n, to, err));
+        return j->transform ? bkt_dsel_transform(j->types.dxpl, j->types.mem_type, to, n, err) : BKT_OK;
     }
     size_t batch = !j->transform && !gives(&j->conv) && n > BKT_CONVERT_BATCH ? BKT_CONVERT_BATCH : n, bytes;
     BKT_NEED(err, bkt_mul_size(batch, j->conv.dst, &bytes));
@@ -209,7 +211,7 @@ static int finish(struct job *j, struct bkt_read *read, uint64_t first, struct b
         return BKT_OK;
     BKT_PASS(see_unwritten(j, read->dst, n * j->conv.src, err));
     if (j->way == IN_PLACE && !j->unwritten)
-        return H5Tconvert(j->conv.file, j->conv.mem, n, read->dst, NULL, j->dxpl) < 0
+        return H5Tconvert(j->conv.file, j->conv.mem, n, read->dst, NULL, j->types.dxpl) < 0
                    ? bkt_h5err_capture(err, "converting values")
                    : BKT_OK;
     struct bkt_value_column col = {.slices = j->conv.src ? NULL : read->slices,
@@ -291,8 +293,7 @@ int bkt_dataset_read(const struct bkt_io *io, struct bkt_err *err)
     for (; rc == BKT_OK && n < io->n; n++) {
         struct job *j = &jobs[n]; /* zeros */
         j->o         = io->dsets[n];
-        j->mem_type  = io->mem_types[n];
-        j->dxpl      = io->dxpl;
+        j->types = (struct bkt_conversion){.in_file = j->o, .mem_type = io->mem_types[n], .dxpl = io->dxpl};
         j->buf       = io->bufs[n];
         j->transform = transform;
         j->unchecked = unchecked;

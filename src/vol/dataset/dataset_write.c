@@ -14,12 +14,11 @@
 #include "vol/open/permission_and_flush.h"
 
 struct job {
-    struct bkt_vobj     *o;
-    hid_t                mem_type, dxpl; /* borrowed */
-    hid_t                file_type;
+    struct bkt_vobj *o;
     const unsigned char *buf;
     size_t               mem_size; /* of one of the program's elements */
     bool                 straight, transform;
+    struct bkt_conversion types; /* `file_type`: the job's own id */
     struct bkt_value_tree conv;
     struct bkt_dsel      sel;
     hid_t                iter;     /* neither straight nor flat: place of the next elements */
@@ -27,14 +26,13 @@ struct job {
 
 /* Elements in stored form, for the chunk layer. */
 struct staged {
-    unsigned char    *packed; /* fixed-size types */
-    struct bkt_stored stored; /* others */
-    struct bkt_slice *slices;
+    struct bkt_stored stored;
+    struct bkt_slice *slices; /* types with variable parts: the elements in `stored` */
 };
 
 static void staged_fini(struct staged *s)
 {
-    free(s->packed);
+    free(s->stored.packed);
     bkt_stored_fini(&s->stored);
     free(s->slices);
 }
@@ -42,7 +40,7 @@ static void staged_fini(struct staged *s)
 static void job_fini(struct job *j)
 {
     bkt_value_tree_fini(&j->conv);
-    bkt_hid_closep(&j->file_type);
+    bkt_hid_closep(&j->types.file_type);
     bkt_hid_closep(&j->iter);
     bkt_dsel_fini(&j->sel);
 }
@@ -58,17 +56,18 @@ static bool has_tails(const struct job *j)
 static int job_init(struct job *j, hid_t mem_space, hid_t file_space, struct bkt_err *err)
 {
     struct bkt_dsetio *io;
-    j->file_type = j->iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
+    j->types.file_type = j->iter = j->conv.file = j->conv.mem = H5I_INVALID_HID;
     BKT_PASS(bkt_file_may_change(j->o->file, BKT_ACL_UPDATE, "writing to a dataset", err));
     BKT_PASS(bkt_dsel_init(&j->sel, j->o, mem_space, file_space, err));
     BKT_PASS(bkt_dataset_io(j->o, &io, err));
     /* HDF5 checks the content of sequences when it converts them */
     if (j->sel.file.n_elems == 0 && j->o->obj->dset.type->is_var)
         return BKT_OK;
-    BKT_PASS(bkt_convert_file_type(j->o, j->o->obj->dset.type, &j->file_type, err));
-    j->mem_size = H5Tget_size(j->mem_type);
+    j->types.t = j->o->obj->dset.type;
+    BKT_PASS(bkt_convert_file_type(j->o, j->types.t, &j->types.file_type, err));
+    j->mem_size = H5Tget_size(j->types.mem_type);
     BKT_NEED_H5(err, j->mem_size, "asking for a type's size");
-    BKT_PASS(bkt_value_tree_init_store(&j->conv, j->o->obj->dset.type, j->file_type, j->mem_type, err));
+    BKT_PASS(bkt_value_tree_init_store(&j->conv, &j->types, err));
     if (j->sel.file.n_elems == 0) /* even then the types have to fit */
         return BKT_OK;
     BKT_FAIL_IF(err, !j->buf, BKT_EINVAL, "no buffer given");
@@ -100,7 +99,7 @@ static int gather(struct job *j, uint64_t first, size_t n, const unsigned char *
         BKT_PASS(bkt_dsel_move(j->iter, (unsigned char *)j->buf, *ours, n, false,
                                err)); /* only reads the program's buffer */
     *out = *ours;
-    return j->transform ? bkt_dsel_transform(j->dxpl, j->mem_type, *ours, n, err) : BKT_OK;
+    return j->transform ? bkt_dsel_transform(j->types.dxpl, j->types.mem_type, *ours, n, err) : BKT_OK;
 }
 
 static int slice(size_t n, struct staged *s, struct bkt_err *err)
@@ -122,7 +121,7 @@ static int with_old(struct job *j, const struct bkt_sel *file, const unsigned ch
     BKT_FAIL_IF(err, size && !now, BKT_ENOMEM, "no memory for %zu elements to convert", n);
     BKT_PASS(bkt_read_datasets(&read, 1, err));
     struct bkt_value_column old = {.slices = size ? NULL : read.slices, .base = now, .stride = size};
-    int rc = bkt_value_tree_store(&j->conv, j->o, from, n, &old, s->packed, &s->stored, j->dxpl, err);
+    int rc = bkt_value_tree_store(&j->conv, &j->types, from, n, &old, &s->stored, err);
     bkt_read_fini(&read);
     return rc;
 }
@@ -136,21 +135,21 @@ static int stage(struct job *j, const struct bkt_sel *file, uint64_t first, stru
     size_t                 n = (size_t)file->n_elems, bytes;
     const unsigned char   *from;
     unsigned char         *ours = NULL;
-    BKT_FAIL_IF(
-        err, !t->is_var && !(s->packed = bkt_mul_size(n, t->size, &bytes) ? malloc(bytes ? bytes : 1) : NULL),
-        BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    if (!t->is_var) {
+        s->stored.packed = bkt_mul_size(n, t->size, &bytes) ? malloc(bytes ? bytes : 1) : NULL;
+        BKT_FAIL_IF(err, !s->stored.packed, BKT_ENOMEM, "no memory for %zu elements to convert", n);
+    }
     int rc = gather(j, first, n, &from, &ours, err);
     if (rc == BKT_OK)
-        rc = j->conv.partial
-                 ? with_old(j, file, from, s, err)
-                 : bkt_value_tree_store(&j->conv, j->o, from, n, NULL, s->packed, &s->stored, j->dxpl, err);
+        rc = j->conv.partial ? with_old(j, file, from, s, err)
+                             : bkt_value_tree_store(&j->conv, &j->types, from, n, NULL, &s->stored, err);
     free(ours);
     return rc == BKT_OK && t->is_var ? slice(n, s, err) : rc;
 }
 
 static struct bkt_write staged_write(const struct job *j, const struct bkt_sel *file, const struct staged *s)
 {
-    return (struct bkt_write){.io = j->o->io, .file = file, .src = s->packed, .slices = s->slices};
+    return (struct bkt_write){.io = j->o->io, .file = file, .src = s->stored.packed, .slices = s->slices};
 }
 
 static size_t each_bytes(const struct job *j)
@@ -232,7 +231,7 @@ static int run_in_pieces(struct job *j, struct bkt_err *err)
     BKT_CLEANUP(parts_fini) struct parts parts;
     parts_init(&parts, j);
     for (int more = 1; more;) {
-        BKT_CLEANUP(staged_fini) struct staged s = {.packed = NULL};
+        BKT_CLEANUP(staged_fini) struct staged s = {.slices = NULL};
         struct bkt_write w;
         BKT_PASS(more = parts_next(&parts, &w, &s, err));
         if (more)
@@ -300,7 +299,7 @@ static int run_one_collective(struct bkt_comm *c, struct job *j, struct bkt_err 
     int rc = BKT_OK;
     parts_init(&parts, j);
     while (any) {
-        BKT_CLEANUP(staged_fini) struct staged s = {.packed = NULL};
+        BKT_CLEANUP(staged_fini) struct staged s = {.slices = NULL};
         struct bkt_write w;
         struct bkt_err why = {.n = 0};
         int more = rc < 0 ? 0 : parts_next(&parts, &w, &s, &why);
@@ -342,11 +341,11 @@ int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err)
     size_t      n    = 0;
     int         rc   = jobs ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     for (; rc == BKT_OK && n < io->n; n++) {
-        jobs[n] = (struct job){.o = io->dsets[n],
-                               .mem_type = io->mem_types[n],
-                               .dxpl = io->dxpl,
-                               .buf = io->bufs[n],
-                               .transform = transform};
+        jobs[n] =
+            (struct job){.o = io->dsets[n],
+                         .types = {.in_file = io->dsets[n], .mem_type = io->mem_types[n], .dxpl = io->dxpl},
+                         .buf = io->bufs[n],
+                         .transform = transform};
         rc = job_init(&jobs[n], io->mem_spaces[n], io->file_spaces[n], err);
     }
     bkt_dataset_chunks_changed();

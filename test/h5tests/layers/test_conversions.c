@@ -77,11 +77,11 @@ static void values(void **state)
         struct bkt_slice slices[N];
         zoo_fill(type, in, N, (unsigned)i);
         ok(bkt_convert_from_type(NULL, type, &t, &err), &err, zoo[i].name);
-        ok(bkt_convert_store(NULL, t, type, type, in, N, NULL, H5P_DEFAULT, &stored, &err), &err,
-           zoo[i].name);
+        struct bkt_conversion v = {NULL, t, type, type, H5P_DEFAULT};
+        ok(bkt_convert_store(&v, in, N, NULL, &stored, &err), &err, zoo[i].name);
         cut(t, &stored, slices);
         struct bkt_slice all = {stored.ptr, stored.len};
-        ok(bkt_convert_values(NULL, t, type, &all, N, type, out, H5P_DEFAULT, &err), &err, zoo[i].name);
+        ok(bkt_convert_values(&v, &all, N, out, &err), &err, zoo[i].name);
         if (!zoo_same(type, in, out, N))
             fail_msg("values of %s come back different", zoo[i].name);
         H5Treclaim(type, space, H5P_DEFAULT, in);
@@ -123,15 +123,17 @@ static void partial(void **state)
     for (int i = 0; i < N; i++)
         parts[i] = (struct part){i, (float)i / 2};
     ok(bkt_convert_from_type(NULL, full, &t, &err), &err, "type");
-    ok(bkt_convert_store(NULL, t, full, full, in, N, NULL, H5P_DEFAULT, &stored, &err), &err, "store");
+    struct bkt_conversion whole = {NULL, t, full, full, H5P_DEFAULT},
+                          some = {NULL, t, full, mem, H5P_DEFAULT};
+    ok(bkt_convert_store(&whole, in, N, NULL, &stored, &err), &err, "store");
     cut(t, &stored, slices);
-    ok(bkt_value_tree_init_store(&c, t, full, mem, &err), &err, "match");
+    ok(bkt_value_tree_init_store(&c, &some, &err), &err, "match");
     assert_true(c.partial);
     struct bkt_value_column old = {.slices = slices};
-    ok(bkt_value_tree_store(&c, NULL, parts, N, &old, NULL, &made, H5P_DEFAULT, &err), &err, "store parts");
+    ok(bkt_value_tree_store(&c, &some, parts, N, &old, &made, &err), &err, "store parts");
     cut(t, &made.bytes, slices);
     struct bkt_slice all = {made.bytes.ptr, made.bytes.len};
-    ok(bkt_convert_values(NULL, t, full, &all, N, full, out, H5P_DEFAULT, &err), &err, "read");
+    ok(bkt_convert_values(&whole, &all, N, out, &err), &err, "read");
     for (int i = 0; i < N; i++) { /* the written elements, in the file's type */
         int   n = parts[i].n;
         float x = parts[i].x;
