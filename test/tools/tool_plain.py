@@ -276,6 +276,15 @@ def test_files_are_loaded_and_exported_through_pointers(b):
     fails(b.run("load", f"{b.tmp}/to-absent.h5", b.new()), "No such file")
 
 
+@dir_only
+def test_an_export_to_a_full_disk_says_why(b):
+    out = f"{b.tmp}/full.json"
+    for limit in (0, 64):  # the file can't be finished, whatever fits into it
+        r = b.run_any("sh", "-c", f'trap "" XFSZ; exec prlimit --fsize={limit} "$@"', "sh", b.tool, "export", "--kerchunk", native(b, "linked.h5"), out)
+        fails(r, "full.json can't be written: File too large")
+        assert glob.glob(out + "*") == [], limit
+
+
 @s3_only
 def test_get_downloads_a_file_from_s3(b):
     data, out = big_file(b, f"{b.tmp}/big", 9), f"{b.tmp}/s3.h5"

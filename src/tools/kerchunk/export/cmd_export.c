@@ -31,7 +31,8 @@ void zarr_left_out(struct zarr_export *x, const char *path, const char *attr, co
 static int written(const struct zarr_export *x, int rc, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, rc);
-    return ferror(x->out) ? BKT_ERR(err, BKT_EIO, "%s can't be written", x->t->args[1]) : BKT_OK;
+    BKT_FAIL_IF(err, ferror(x->out), BKT_EIO, "%s can't be written: %s", x->t->args[1], strerror(errno));
+    return BKT_OK;
 }
 
 /* "path/key": value.  All text is ASCII, the only form that zarr-python 2 takes. */
@@ -385,7 +386,8 @@ static int write_set(struct zarr_export *x)
     if (H5Lvisit2(x->file, H5_INDEX_NAME, H5_ITER_INC, visit, x) < 0)
         return x->rc < 0 ? x->rc : h5_fail(x->err, "going through the file");
     (void)fputs("\n}}\n", x->out);
-    return BKT_OK;
+    (void)fflush(x->out);
+    return written(x, BKT_OK, x->err);
 }
 
 /* The set appears under its name when it is complete. */
@@ -396,8 +398,8 @@ static int to_file(struct zarr_export *x, const char *name)
     x->out = fopen(bkt_buf_str(&part), "wxe");
     BKT_FAIL_IF(x->err, !x->out, BKT_EIO, "%s: %s", name, strerror(errno));
     int rc = write_set(x);
-    if ((ferror(x->out) | fclose(x->out)) && rc == BKT_OK)
-        rc = BKT_ERR(x->err, BKT_EIO, "%s can't be written", name);
+    if (fclose(x->out) != 0 && rc == BKT_OK)
+        rc = BKT_ERR(x->err, BKT_EIO, "%s can't be written: %s", name, strerror(errno));
     if (rc == BKT_OK && rename(bkt_buf_str(&part), name) < 0)
         rc = BKT_ERR(x->err, BKT_EIO, "%s: %s", name, strerror(errno));
     if (rc < 0)
