@@ -182,26 +182,27 @@ static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, con
 BKT_CALLBACK_MADE(dataset_open, open_dataset(obj, loc, name, dapl, &o, &err), void *obj,
                   const H5VL_loc_params_t *loc, const char *name, hid_t dapl)
 
-/* Those datasets of a call that have the same operations. */
-struct some {
+/* The datasets of a call that have the same operations. */
+struct same_kind {
     struct bkt_io io;
     struct bkt_vobj **dsets;
     hid_t *types; /* and the spaces behind them */
     void **bufs;
 };
 
-static void some_fini(struct some *s)
+static void same_kind_fini(struct same_kind *s)
 {
     free(s->dsets);
     free(s->types);
     free(s->bufs);
 }
 
-static int some_init(struct some *s, const struct bkt_io *io, const struct bkt_ops *ops, struct bkt_err *err)
+static int same_kind_init(struct same_kind *s, const struct bkt_io *io, const struct bkt_ops *ops,
+                          struct bkt_err *err)
 {
-    *s = (struct some){.dsets = calloc(io->n, sizeof(struct bkt_vobj *)),
-                       .types = calloc(io->n, 3 * sizeof(hid_t)),
-                       .bufs = calloc(io->n, sizeof(void *))};
+    *s = (struct same_kind){.dsets = calloc(io->n, sizeof(struct bkt_vobj *)),
+                            .types = calloc(io->n, 3 * sizeof(hid_t)),
+                            .bufs = calloc(io->n, sizeof(void *))};
     BKT_NEED(err, s->dsets && s->types && s->bufs);
     hid_t *in_memory = s->types + io->n, *in_file = in_memory + io->n;
     size_t n = 0;
@@ -236,9 +237,9 @@ static int transfer_mixed(const struct bkt_io *io, struct bkt_err *err)
             const struct bkt_io one = bkt_io_one(io, i);
             BKT_PASS(one.dsets[0]->ops->dataset->transfer(&one, err));
         } else if (!is_repeated(io, i)) {
-            BKT_CLEANUP(some_fini) struct some some;
-            BKT_PASS(some_init(&some, io, io->dsets[i]->ops, err));
-            BKT_PASS(io->dsets[i]->ops->dataset->transfer(&some.io, err));
+            BKT_CLEANUP(same_kind_fini) struct same_kind same;
+            BKT_PASS(same_kind_init(&same, io, io->dsets[i]->ops, err));
+            BKT_PASS(io->dsets[i]->ops->dataset->transfer(&same.io, err));
         }
     }
     return BKT_OK;

@@ -178,7 +178,7 @@ void bkt_snap_fini(struct bkt_objects *c)
 
 /* ---- objects that were stored here, kept for a snapshot of them: none has to be read again ---- */
 
-struct one {
+struct recorded {
     size_t n;
     char etag[BKT_ETAG_MAX]; /* "": the server has none; then the object is read again */
     char json[];
@@ -191,7 +191,7 @@ void bkt_domain_record(struct bkt_domain *d)
 
 static void forget(struct bkt_domain *d, const struct bkt_id *id)
 {
-    struct one *old = bkt_map_del(d->recorded, id->text, BKT_ID_LEN);
+    struct recorded *old = bkt_map_del(d->recorded, id->text, BKT_ID_LEN);
     d->recorded_bytes -= old ? old->n : 0;
     free(old);
 }
@@ -202,7 +202,7 @@ void bkt_domain_record_one(struct bkt_domain *d, const struct bkt_id *id, const 
     forget(d, id);
     if (strlen(etag) >= BKT_ETAG_MAX || json->len > BKT_SNAPSHOT_MAX - d->recorded_bytes)
         return;
-    struct one *x = malloc(sizeof *x + json->len);
+    struct recorded *x = malloc(sizeof *x + json->len);
     if (!x)
         return;
     x->n = json->len;
@@ -223,7 +223,7 @@ size_t bkt_domain_n_recorded(const struct bkt_domain *d)
 bool bkt_domain_recorded(const struct bkt_domain *d, const struct bkt_id *id, const char **etag,
                          const void **json, size_t *n)
 {
-    const struct one *x = bkt_map_get(d->recorded, id->text, BKT_ID_LEN);
+    const struct recorded *x = bkt_map_get(d->recorded, id->text, BKT_ID_LEN);
     if (!x)
         return false;
     *etag = x->etag;

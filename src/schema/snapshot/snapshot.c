@@ -16,7 +16,8 @@
 #define MIN_LINE (BKT_ID_LEN + 4) /* bytes of an object's line */
 #define MIN_CUT  22               /* bytes of a key with its line end */
 
-struct one {
+/* An object. */
+struct entry {
     const char *id; /* BKT_ID_LEN characters */
     const char *etag;
     const void *json;
@@ -28,7 +29,7 @@ struct bkt_snapshot {
     struct bkt_buf text;
     const char   **cuts;
     size_t         n_cuts;
-    struct one    *v; /* by id */
+    struct entry *v; /* by id */
     size_t         n;
 };
 
@@ -66,7 +67,7 @@ static char *take_line(struct bkt_rd *r)
     return (char *)at;
 }
 
-static int parse_one(const struct bkt_snapshot *s, struct bkt_rd *r, struct one *out, struct bkt_err *err)
+static int parse_entry(const struct bkt_snapshot *s, struct bkt_rd *r, struct entry *out, struct bkt_err *err)
 {
     struct bkt_id id, root;
     char         *line = take_line(r), *end = NULL;
@@ -78,14 +79,14 @@ static int parse_one(const struct bkt_snapshot *s, struct bkt_rd *r, struct one 
         return bad(err, "an object's id is malformed or of another domain");
     if (*end != ' ' || !end[1] || n > bkt_rd_left(r))
         return bad(err, "an object's length or ETag is missing");
-    *out = (struct one){.id = line, .etag = end + 1, .json = bkt_rd_take(r, (size_t)n), .n = (size_t)n};
+    *out = (struct entry){.id = line, .etag = end + 1, .json = bkt_rd_take(r, (size_t)n), .n = (size_t)n};
     const char *newline = bkt_rd_take(r, 1);
     return newline && *newline == '\n' ? BKT_OK : bad(err, "an object's length is wrong");
 }
 
 static int by_id(const void *a, const void *b)
 {
-    return memcmp(((const struct one *)a)->id, ((const struct one *)b)->id, BKT_ID_LEN);
+    return memcmp(((const struct entry *)a)->id, ((const struct entry *)b)->id, BKT_ID_LEN);
 }
 
 static int parse_text(struct bkt_snapshot *s, struct bkt_err *err)
@@ -100,7 +101,7 @@ static int parse_text(struct bkt_snapshot *s, struct bkt_err *err)
             return bad(err, "its keys are out of order");
     }
     for (size_t i = 0; i < s->n; i++)
-        BKT_PASS(parse_one(s, &r, &s->v[i], err));
+        BKT_PASS(parse_entry(s, &r, &s->v[i], err));
     if (bkt_rd_left(&r))
         return bad(err, "it is longer than its header states");
     if (s->n)
@@ -189,9 +190,9 @@ const char *const *bkt_snapshot_cuts(const struct bkt_snapshot *s, size_t *n)
     return s->cuts;
 }
 
-static struct one *find(const struct bkt_snapshot *s, const struct bkt_id *id)
+static struct entry *find(const struct bkt_snapshot *s, const struct bkt_id *id)
 {
-    struct one key = {.id = id->text};
+    struct entry key = {.id = id->text};
     return s->n ? bsearch(&key, s->v, s->n, sizeof *s->v, by_id) : NULL;
 }
 
@@ -199,7 +200,7 @@ int bkt_snapshot_listed(const struct bkt_listed *e, void *arg)
 {
     struct bkt_snapshot *s = arg;
     struct bkt_id        id;
-    struct one          *x = !e->is_prefix && bkt_id_of_key(&s->root, e->key, &id) ? find(s, &id) : NULL;
+    struct entry *x = !e->is_prefix && bkt_id_of_key(&s->root, e->key, &id) ? find(s, &id) : NULL;
     if (x)
         x->current = bkt_etag_same(x->etag, e->etag);
     return BKT_OK;
@@ -214,7 +215,7 @@ void bkt_snapshot_trust(struct bkt_snapshot *s)
 bool bkt_snapshot_take(struct bkt_snapshot *s, const struct bkt_id *id, const void **json, size_t *n,
                        const char **etag)
 {
-    struct one *x = find(s, id);
+    struct entry *x = find(s, id);
     if (!x || x->taken)
         return false;
     x->taken = true;
