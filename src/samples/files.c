@@ -9,10 +9,10 @@
 
 #define DEEPEST 8 /* levels of a compound type */
 
-int bkt_kept_get(struct bkt_map **in, const void *key, size_t n, uint64_t call,
-                 const struct bkt_kept_kind *kind, const void *arg, void **out, struct bkt_err *err)
+int bkt_open_item_get(struct bkt_map **in, const void *key, size_t n, uint64_t call,
+                      const struct bkt_open_item_kind *kind, const void *arg, void **out, struct bkt_err *err)
 {
-    struct bkt_kept *k = bkt_map_get(*in, key, n);
+    struct bkt_open_item *k = bkt_map_get(*in, key, n);
     if (k && k->failed && k->call != call) {
         kind->free(bkt_map_del(*in, key, n));
         k = NULL;
@@ -40,7 +40,7 @@ static void dset_free(void *p)
     bkt_hid_closep(&d->type);
     bkt_hid_closep(&d->space);
     bkt_hid_closep(&d->id);
-    free(d->kept.failed);
+    free(d->head.failed);
     free(d);
 }
 
@@ -51,7 +51,7 @@ void bkt_sample_file_free(void *p)
         return;
     bkt_map_free(f->dsets, dset_free);
     bkt_hid_closep(&f->id);
-    free(f->kept.failed);
+    free(f->head.failed);
     free(f->name);
     free(f);
 }
@@ -124,9 +124,9 @@ struct place {
     uint32_t number;
 };
 
-static int dset_open(void *thing, const void *arg, struct bkt_err *err)
+static int dset_open(void *item, const void *arg, struct bkt_err *err)
 {
-    struct bkt_sample_dset *d = thing;
+    struct bkt_sample_dset *d = item;
     const struct place *at = arg;
     const struct bkt_sample_file *f = at->file;
     char name[16], what[BKT_ERR_MSG / 2];
@@ -148,10 +148,10 @@ static int dset_open(void *thing, const void *arg, struct bkt_err *err)
 int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_sample_dset **out,
                          struct bkt_err *err)
 {
-    static const struct bkt_kept_kind kind = {sizeof **out, dset_open, dset_free};
+    static const struct bkt_open_item_kind kind = {sizeof **out, dset_open, dset_free};
     void *d = NULL;
-    int rc =
-        bkt_kept_get(&f->dsets, &number, sizeof number, f->used, &kind, &(struct place){f, number}, &d, err);
+    int rc = bkt_open_item_get(&f->dsets, &number, sizeof number, f->used, &kind, &(struct place){f, number},
+                               &d, err);
     if (rc == BKT_OK)
         *out = d;
     return rc;

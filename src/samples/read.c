@@ -129,7 +129,7 @@ static void take_stale(struct bkt_sample_batch *b)
     b->n_todo = 0;
     for (size_t i = 0; i < b->n; i++) {
         struct bkt_item *it = &b->items[i];
-        if (it->rc < 0 && it->file && it->file->kept.call != repo->calls && it->rc != BKT_EINVAL)
+        if (it->rc < 0 && it->file && it->file->head.call != repo->calls && it->rc != BKT_EINVAL)
             b->todo[b->n_todo++] = it;
     }
     for (size_t i = 0; i < b->n_todo; i++)

@@ -1,7 +1,7 @@
 /* Records of samples: text <-> struct h5bucket_record.
  *
- * Records come from outside.  After parsing, these things hold: the uid is a plain file name, each dimension
- * and the number of elements are less than 2^63. */
+ * Records come from outside.  After parsing, the uid is a file's name without folders.  Each dimension and
+ * the number of elements are less than 2^63. */
 #pragma once
 
 #include "base/err.h"

@@ -59,10 +59,10 @@ static int open_at(const struct file_name *n, const char *data, struct bkt_sampl
     return bkt_sample_file_open(f, bkt_buf_str(&name), n->repo->fapl, n->repo->local, err);
 }
 
-static int file_open(void *thing, const void *arg, struct bkt_err *err)
+static int file_open(void *item, const void *arg, struct bkt_err *err)
 {
     const struct file_name *n = arg;
-    struct bkt_sample_file *f = thing;
+    struct bkt_sample_file *f = item;
     struct bkt_err why = {.n = 0};
     int first = BKT_OK; /* the outcome at the first place, with its reason */
     f->id = H5I_INVALID_HID;
@@ -87,13 +87,13 @@ static size_t key_of(int format, const char *uid, char key[H5BUCKET_UID_MAX + 4]
 int bkt_repository_file(struct h5bucket_repository *repo, int format, const char *uid,
                         struct bkt_sample_file **out, struct bkt_err *err)
 {
-    static const struct bkt_kept_kind kind = {sizeof **out, file_open, bkt_sample_file_free};
+    static const struct bkt_open_item_kind kind = {sizeof **out, file_open, bkt_sample_file_free};
     char key[H5BUCKET_UID_MAX + 4];
     struct bkt_sample_file *f;
-    void *kept = NULL;
-    int rc = bkt_kept_get(&repo->files, key, key_of(format, uid, key), repo->calls, &kind,
-                          &(struct file_name){repo, format, uid}, &kept, err);
-    if ((f = kept))
+    void *item = NULL;
+    int rc = bkt_open_item_get(&repo->files, key, key_of(format, uid, key), repo->calls, &kind,
+                               &(struct file_name){repo, format, uid}, &item, err);
+    if ((f = item))
         f->used = repo->calls;
     if (rc == BKT_OK)
         *out = f;

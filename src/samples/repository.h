@@ -14,25 +14,26 @@
 #define BKT_SAMPLE_PLACES 2
 extern const char *const bkt_sample_places[BKT_SAMPLE_PLACES];
 
-/** The begin of a thing that a call opens.  It stays open for later calls; a failure stays for this call. */
-struct bkt_kept {
+/** The head of an item that stays open between calls (a file, a collection).  A failure counts for the call
+ *  only. */
+struct bkt_open_item {
     struct bkt_err *failed; /* NULL: it is open */
     uint64_t call;          /* that opened it: contents may be older than later records */
 };
-/** A kind of such things: zeroed memory of @p size bytes is opened, and freed also after a failure. */
-struct bkt_kept_kind {
+/** How items of a kind are opened, in zeroed memory of @p size bytes, and freed, also after a failure. */
+struct bkt_open_item_kind {
     size_t size;
-    int (*open)(void *thing, const void *arg, struct bkt_err *err);
-    void (*free)(void *thing);
+    int (*open)(void *item, const void *arg, struct bkt_err *err);
+    void (*free)(void *item);
 };
-/** The thing of a key in @p in, opened with @p arg if call @p call has not tried that; borrowed. */
-BKT_NODISCARD int bkt_kept_get(struct bkt_map **in, const void *key, size_t n, uint64_t call,
-                               const struct bkt_kept_kind *kind, const void *arg, void **out,
-                               struct bkt_err *err);
+/** Get the item of a key in @p in.  It is opened with @p arg if call @p call has not tried that; borrowed. */
+BKT_NODISCARD int bkt_open_item_get(struct bkt_map **in, const void *key, size_t n, uint64_t call,
+                                    const struct bkt_open_item_kind *kind, const void *arg, void **out,
+                                    struct bkt_err *err);
 
 /** A collection that is open for reading, or that could not be opened. */
 struct bkt_sample_dset {
-    struct bkt_kept kept;
+    struct bkt_open_item head;
     hid_t    id, type, space;
     size_t   elem;                /* bytes of a stored element */
     int      rank;                /* 1 to H5S_MAX_RANK */
@@ -41,7 +42,7 @@ struct bkt_sample_dset {
 
 /** A file that is open for reading, or that could not be opened. */
 struct bkt_sample_file {
-    struct bkt_kept kept;
+    struct bkt_open_item head;
     char           *name;
     hid_t           id;
     struct bkt_map *dsets;     /* struct bkt_sample_dset by uint32_t */

@@ -11,7 +11,7 @@
 #include "schema/json/documents.h"
 #include "schema/name/bucket_dir.h"
 
-/* ---- existing things, all asked at once: the domain's document, those of folders above, keys below ---- */
+/* ---- what exists, asked for at once: the domain's document, those of folders above, keys below ---- */
 
 struct above {
     char *paths[BKT_FOLDERS_MAX + 1]; /* [0]: the domain, then outwards */

@@ -129,7 +129,7 @@ double bkt_edit_now(struct bkt_edits *e)
     return e->clock;
 }
 
-/* New things must sort behind all existing ones, even if another machine's clock made those. */
+/* New entries must sort behind all existing ones, even if another machine's clock made those. */
 static void follow_clock(struct bkt_edits *e, const struct bkt_object *o)
 {
     const struct bkt_attrs *a = bkt_attrs_settle(&o->attrs);
@@ -198,7 +198,7 @@ static int note(struct bkt_change *c, struct bkt_map **deltas, const char *name,
     bool kept_back = bkt_map_get(*kept, name, n) != NULL;
     if (was == BKT_DELTA_ADD && what == BKT_DELTA_REMOVE && (!c->tried || kept_back)) {
         (void)bkt_map_del(*deltas, name, n);
-        c->reread |= kept_back; /* another writer's thing may be stored by that name */
+        c->reread |= kept_back; /* another writer's entry may be stored by that name */
         (void)bkt_map_del(*kept, name, n);
         return BKT_OK;
     }

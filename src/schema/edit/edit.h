@@ -12,11 +12,11 @@
  * that version, and the PUT is repeated.  So two writers that touch different links, attributes or extents
  * both win.
  *
- * Two writers may make the same thing by one name: equal attributes, equal links, or objects of equal type,
- * space and properties.  Then the earlier writer's object stands for the later writer's, with everything that
- * the later one wrote and added.  If the two things differ, the later writer loses: each of its flushes fails
- * with BKT_EEXIST and names the thing, while everything else is written.  That ends when one of the writers
- * removes or renames its thing.
+ * Two writers may make equal entries by one name: equal attributes, equal links, or links to new objects of
+ * equal type, space and properties.  Then the earlier writer's object stands for the later writer's, with
+ * everything that the later one wrote and added.  If the two entries differ, the later writer loses: each of
+ * its flushes fails with BKT_EEXIST and names the entry, while everything else is written.  That ends when
+ * one of the writers removes or renames its entry.
  *
  * Keys that are unknown here are kept.  After any other failure, changes that aren't written stay for the
  * next flush.  They hold up only those changes that depend on them.

@@ -46,7 +46,7 @@ struct bkt_extent_change {
  *  memory. */
 enum bkt_kept {
     BKT_KEPT_NOT = 0,
-    BKT_KEPT_CLASH, /* another writer made another thing by that name */
+    BKT_KEPT_CLASH, /* another writer made another entry by that name */
     BKT_KEPT_WAITS, /* something else has to be stored before */
     BKT_KEPT_THEIRS /* the delta is void: the entry to be removed is another writer's, and stays */
 };
@@ -207,7 +207,7 @@ BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_i
 #define BKT_REFS_WHO 10 /* digits of refs_id that name the writer */
 
 /** Put a change's deltas on top of @p stored (parsed JSON of the object, changed in place).  Deltas that
- *  collide with other writers' things, or have to wait, are named in c->kept_links and c->kept_attrs.
+ *  collide with other writers' entries, or have to wait, are named in c->kept_links and c->kept_attrs.
  *  c->same is set if nothing had to be changed.
  *  @param new_links  apply only those links of a group's change that were not there before */
 BKT_NODISCARD int bkt_replay(struct bkt_domain *d, struct bkt_change *c, json_t *stored, bool new_links,
@@ -281,13 +281,13 @@ bool bkt_unmoved_all_blocked(const struct bkt_domain *d);
 BKT_NODISCARD int bkt_moved_add(struct bkt_domain *d, struct bkt_map **set, const struct bkt_id *to, void *by,
                                 struct bkt_err *err);
 
-/* ---- rival_objects.c: several writers made the same thing ---- */
+/* ---- rival_objects.c: several writers made an equal object ---- */
 
 /** Find this process's objects whose links collided and that equal other writers' objects.  The other
  *  writers' objects stand for them from now on.
  *  @param any  set if there were some: what they have besides is to be stored now */
 BKT_NODISCARD int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err);
-/** BKT_EEXIST, naming objects and paths, if other writers made other things by a name; else BKT_OK. */
+/** BKT_EEXIST, naming objects and paths, if other writers made other objects by a name; else BKT_OK. */
 BKT_NODISCARD int bkt_rivals_report(struct bkt_domain *d, struct bkt_err *err);
 /** bkt_edit_name_theirs() for a JSON value, which is replaced if it changes; only if there are aliases. */
 BKT_NODISCARD int bkt_alias_json(const struct bkt_domain *d, json_t **j, struct bkt_err *err);

@@ -61,7 +61,7 @@ static void note_stays(const struct bkt_domain *d, const struct bkt_id *id)
 void bkt_alias_doom(struct bkt_domain *d, const struct bkt_object *was)
 {
     struct bkt_edits *e = d->edits;
-    if (was->kind == BKT_DATATYPE) /* stored things may be of the type */
+    if (was->kind == BKT_DATATYPE) /* stored datasets and attributes may be of the type */
         return;
     if (bkt_list_room(&e->doomed, e->n_doomed, &e->doomed_cap, sizeof *e->doomed) < 0)
         note_stays(d, &was->id);

@@ -1,4 +1,4 @@
-/* Several writers made the same thing at once.
+/* Several writers made an object by one name at once.
  *
  * The later writer finds the name taken in the stored group.  Both writers may have made the object while
  * they had the domain open, and the two may be equal but for possible additions (attributes, links, elements,
@@ -389,7 +389,7 @@ int bkt_rivals_adopt(struct bkt_domain *d, bool *any, struct bkt_err *err)
     if (!r.n)
         return BKT_OK;
     BKT_PASS(fetch(d, &r, err));
-    /* a thing that names another one may be equal once the other one has been settled */
+    /* an object that names another one may be equal once the other one has been settled */
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < r.n && first == BKT_OK; i++) {

@@ -101,9 +101,9 @@ BKT_NODISCARD int bkt_json_push_dims(json_t *list, const uint64_t *dims, unsigne
 /** The end of making a tree (NULL: no memory): @p rc, and *out gets the tree, which is freed if @p rc is a
  *  failure. */
 BKT_NODISCARD int bkt_json_give(json_t *j, int rc, json_t **out);
-/* bkt_json_*_named(): the same for keys that are names of users' things, in whatever bytes. */
+/* bkt_json_*_named(): the same for keys that are names of users' links and attributes, in whatever bytes. */
 BKT_NODISCARD int bkt_json_set_named(json_t *obj, const char *name, json_t *value);
-/** Borrowed; NULL: none. */
+/** Get the member @p name; *out is borrowed; NULL: the object has none. */
 BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t **out);
 /** A missing member is not an error.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);

@@ -123,7 +123,7 @@ struct bkt_link {
     int                 ud_type; /* USER: HDF5's number of the class */
     struct bkt_buf      ud;      /* USER: its data */
 };
-/** Named things of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the
+/** Named entries of one object: sorted by name (bytes, as strcmp); order[] sorts by (created, place in the
  *  JSON).  n and _find() are always right.  If the object may have been changed (edit.h), call
  *  bkt_attrs_settle() or bkt_links_settle() before using v and order. */
 struct bkt_attrs {
@@ -354,7 +354,7 @@ static inline const struct bkt_attr *bkt_attrs_find(const struct bkt_attrs *a, c
     return bkt_named_find(&a->list, sizeof *a->v, name);
 }
 /** bkt_attrs_*() and bkt_links_*() change the lists; the names are known to be new, or to exist (BKT_ENOENT).
- * Added things are moved in, then zeroed; removed ones are the caller's (name_list.h).  BKT_ENOMEM. */
+ * Added entries are moved in, then zeroed; removed ones are the caller's (name_list.h).  BKT_ENOMEM. */
 BKT_NODISCARD static inline int bkt_attrs_add(struct bkt_attrs *l, struct bkt_attr *one)
 {
     return bkt_named_add(&l->list, sizeof *one, one);

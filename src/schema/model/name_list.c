@@ -1,13 +1,13 @@
-/* Lists of named things, in two orders: by name for lookups, by time as they were created.
+/* Lists of named entries (links or attributes), in two orders: by name for lookups, by time of creation.
  *
  * [N1] A list that was only read is sorted by name; order[] has the places by time.
- * [N2] A list under change may be unsettled: new things are at its end, removed ones leave holes (name
+ * [N2] A list under change may be unsettled: new entries are at its end, removed ones leave holes (name
  *      NULL), and a map finds names.  Code that walks through the list settles it first: it takes out
  *      holes and sorts.
- * [N3] Numbers (seq) grow with the time.  As in HDF5, a number that was given stays: a removed thing
- *      leaves a gap, and a new thing gets the list's next number; an empty list begins again.  If the JSON
+ * [N3] Numbers (seq) grow with the time.  As in HDF5, a number that was given stays: a removed entry
+ *      leaves a gap, and a new entry gets the list's next number; an empty list begins again.  If the JSON
  *      has no number, it is the previous one plus 1.
- * So n things are added in any sequence of names in O(n log n), and a list that is only read costs nothing
+ * So n entries are added in any sequence of names in O(n log n), and a list that is only read costs nothing
  * more. */
 #include "schema/model/name_list.h"
 
@@ -28,7 +28,7 @@ _Static_assert(offsetof(struct bkt_attr, name) == offsetof(struct bkt_named, nam
                    offsetof(struct bkt_link, created) == offsetof(struct bkt_named, created) &&
                    offsetof(struct bkt_link, seq) == offsetof(struct bkt_named, seq) &&
                    offsetof(struct bkt_link, name_utf8) == offsetof(struct bkt_named, name_utf8),
-               "named things begin alike");
+               "named entries begin alike");
 
 struct bkt_named_edit {
     struct bkt_map *index; /* name -> place + 1, while unsettled; else NULL */
@@ -92,7 +92,7 @@ static void rank(const struct bkt_named_list *l, size_t size)
     qsort_r(l->order, l->n, sizeof *l->order, by_seq, &r);
 }
 
-/* Number things without a number, in the order of time; a declared number counts if it fits behind the
+/* Number entries without a number, in the order of time; a declared number counts if it fits behind the
  * previous one. */
 static uint32_t number(const struct bkt_named_list *l, size_t size)
 {

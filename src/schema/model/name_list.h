@@ -1,4 +1,4 @@
-/* Lists of named things (links, attributes) with fast lookup; name_list.c describes them. */
+/* Lists of named entries (links, attributes) with fast lookup; name_list.c describes them. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct __attribute__((may_alias)) bkt_named {
     uint32_t seq;       /* number in the order of creation: increases, with gaps where some were removed */
     bool     name_utf8; /* declared character set; by default: whether the name has more than ASCII */
 };
-#define BKT_UNNUMBERED UINT32_MAX /* seq of a thing just read that declares no number */
+#define BKT_UNNUMBERED UINT32_MAX /* seq of an entry just read that declares no number */
 #define BKT_NUMBER_MAX INT32_MAX  /* a larger number isn't accepted */
 struct bkt_named_edit;
 /** The lists of model.h, without regard to their elements.  All functions take the elements' size. */
@@ -43,19 +43,19 @@ struct bkt_named_list {
 BKT_NODISCARD int bkt_named_sort(struct bkt_named_list *l, size_t size);
 /** The place in order[] of a settled list of number @p seq, or of the next larger one. */
 size_t      bkt_named_place(const struct bkt_named_list *l, size_t size, uint32_t seq);
-/** The element of that name, borrowed until the list changes; NULL: none. */
+/** The entry of that name, borrowed until the list changes; NULL: none. */
 const void *bkt_named_find(const struct bkt_named_list *l, size_t size, const char *name);
 
 /** Add @p what (moved in by bytes, then zeroed) as the latest; its name must be new.  BKT_ENOMEM leaves both
  *  as they were. */
 BKT_NODISCARD int bkt_named_add(struct bkt_named_list *l, size_t size, void *what);
-/** Rename one thing, which keeps its place in the order of creation; the name must be new.  BKT_ENOENT,
+/** Rename an entry, which keeps its place in the order of creation; the name must be new.  BKT_ENOENT,
  *  BKT_ENOMEM.
  *  @param to   malloc'ed, taken on success
  *  @param was  receives the old name */
 BKT_NODISCARD int bkt_named_rename(struct bkt_named_list *l, size_t size, const char *from, char *to,
                                    char **was);
-/** Move one thing out of the list into @p out.  BKT_ENOENT, BKT_ENOMEM. */
+/** Move an entry out of the list into @p out.  BKT_ENOENT, BKT_ENOMEM. */
 BKT_NODISCARD int bkt_named_remove(struct bkt_named_list *l, size_t size, const char *name, void *out);
 /** Sort v and update order of a list that was changed; numbers stay.  The contents stay the same, so it is
  *  constant for readers. */

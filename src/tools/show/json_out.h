@@ -22,8 +22,8 @@ struct bkt_jout {
 /** @p to is borrowed; NULL: nothing is written (the verb prints text). */
 void bkt_jout_init(struct bkt_jout *j, FILE *to);
 
-/* bkt_jout_*() write one thing each.  @p key: the member's name in an object; NULL in an array, and at the
- * top. */
+/* bkt_jout_*() write one value or bracket each.  @p key: the member's name in an object; NULL in an array,
+ * and at the top. */
 void bkt_jout_open(struct bkt_jout *j, const char *key, char kind); /* '{' or '[' */
 void bkt_jout_close(struct bkt_jout *j); /* the innermost; the last one ends the line */
 void bkt_jout_str(struct bkt_jout *j, const char *key, const char *text); /* NULL: null */

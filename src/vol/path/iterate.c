@@ -15,7 +15,7 @@
 /* Members fetched together.  Two batches are under way at a time; larger batches gain little. */
 #define PREFETCH 512
 
-/* Place of the @p k-th of @p n named things in an index order; H5_ITER_NATIVE is increasing. */
+/* Place of the @p k-th of @p n named entries in an index order; H5_ITER_NATIVE is increasing. */
 static size_t place_of(const uint32_t *by_creation, size_t n, H5_index_t idx, H5_iter_order_t order, size_t k)
 {
     if (order == H5_ITER_DEC)

@@ -1,4 +1,4 @@
-/* Two writers made the same thing by one name: the results for names, references and counts. */
+/* Two writers made equal entries by one name: the results for names, references and counts. */
 #include "unit/schema/edit/flush_testing.h"
 #include "schema/domain/object_cache.h"
 #include "schema/json/reference_text.h"

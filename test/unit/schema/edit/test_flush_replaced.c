@@ -7,7 +7,7 @@ static const char *target(struct bkt_domain *d, const struct bkt_id *group, cons
     return l ? l->id.text : "";
 }
 
-/* The link /b/n and the attribute v of /b are stored.  Both writers replace them by other things. */
+/* The link /b/n and the attribute v of /b are stored.  Both writers replace them by others. */
 static struct bkt_domain *with_entries(struct bkt_id *a, struct bkt_id *b, struct bkt_id *ds, struct bkt_domain **other)
 {
     struct bkt_domain *d = sample(a, b, ds);
