@@ -309,9 +309,9 @@ int bkt_percent_encode(struct bkt_buf *out, const char *p, size_t n, const char 
 {
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)p[i];
-        bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                     (c && (strchr("-._~", c) || strchr(also, c)));
-        BKT_PASS(plain ? bkt_buf_add(out, p + i, 1) : bkt_buf_addf(out, "%%%02X", c));
+        bool literal = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                       (c && (strchr("-._~", c) || strchr(also, c)));
+        BKT_PASS(literal ? bkt_buf_add(out, p + i, 1) : bkt_buf_addf(out, "%%%02X", c));
     }
     return BKT_OK;
 }

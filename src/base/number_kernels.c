@@ -127,7 +127,7 @@ KERNEL(f64, f32)
     }
 }
 
-static void f32_f64_plain_nan(void *restrict dst, const void *restrict src, size_t n)
+static void f32_f64_nan_of_ones(void *restrict dst, const void *restrict src, size_t n)
 {
     const u32 *from = src;
     u64       *to   = dst;
@@ -145,15 +145,15 @@ static bkt_num_fn *const kernels[BKT_N_NUMS][BKT_N_NUMS] = {ROW(i8),  ROW(u8),  
                                                             ROW(u32), ROW(i64), ROW(u64), ROW(f32), ROW(f64)};
 static const size_t sizes[BKT_N_NUMS] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
 
-void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bool to_swapped, bool plain_nan,
-                       struct bkt_recast_step *out)
+void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bool to_swapped,
+                       bool nan_of_ones, struct bkt_recast_step *out)
 {
     *out = (struct bkt_recast_step){.from_size = sizes[from], .to_size = sizes[to], .count = 1};
     out->from_swapped = from_swapped && sizes[from] > 1;
     out->to_swapped   = to_swapped && sizes[to] > 1;
     out->fn           = from == to ? NULL : kernels[from][to];
-    if (plain_nan && from == BKT_F32 && to == BKT_F64)
-        out->fn = f32_f64_plain_nan;
+    if (nan_of_ones && from == BKT_F32 && to == BKT_F64)
+        out->fn = f32_f64_nan_of_ones;
     if (!out->fn && out->from_swapped == out->to_swapped)
         out->from_swapped = out->to_swapped = false;
 }

@@ -2,7 +2,7 @@
  * either byte order, and copies other bytes.  Elements lie one after the other, or are fields of a compound.
  *
  * HDF5 converts on the calling thread, under HDF5's lock, one step after all data have arrived.  A recast is
- * a plain struct that workers run on each chunk as it comes, straight to where the selection has it. */
+ * a struct that workers run on each chunk as it comes, straight to where the selection has it. */
 #pragma once
 
 #include <stdbool.h>
@@ -46,10 +46,10 @@ struct bkt_recast {
 /** The step that converts @p from to @p to, at 0, count 1.  Integers saturate.  Floats become infinite if
  *  they overflow, and are truncated towards zero if they become integers.  HDF5 1.14 does the same for the
  *  machine's own types.
- *  @p plain_nan: replace a NaN without sign and payload by the NaN of all ones.  HDF5 does so when it widens
- *  floats of another byte order */
-void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bool to_swapped, bool plain_nan,
-                       struct bkt_recast_step *out);
+ *  @param nan_of_ones  replace a NaN without sign and payload by the NaN of all ones.  HDF5 does so when it
+ *                      widens floats of another byte order */
+void bkt_recast_number(enum bkt_num from, bool from_swapped, enum bkt_num to, bool to_swapped,
+                       bool nan_of_ones, struct bkt_recast_step *out);
 /** Convert @p n elements at distances of @p sstride and @p dstride bytes.  Neither need be aligned; they must
  *  not overlap. */
 void bkt_recast_step(const struct bkt_recast_step *s, const unsigned char *src, size_t sstride,

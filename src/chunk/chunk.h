@@ -6,7 +6,7 @@
  *   decode on workers while others still arrive                     (pipeline.h)
  *   scatter into the caller's buffer, straight where it can be
  *
- * No HDF5 in here: vol hands selections and filter plugins down as plain structs. */
+ * No HDF5 in here: vol hands selections and filter plugins down as structs of chunk. */
 #pragma once
 
 #include <stdatomic.h>

@@ -104,8 +104,8 @@ int bkt_sample_file_open(struct bkt_sample_file *f, const char *name, hid_t fapl
     return open_any(name, fapl, local, &f->id, err);
 }
 
-/* Whether elements are plain bytes: a hostile file must not make HDF5 deliver pointers. */
-static bool is_plain(hid_t type, int level)
+/* Whether elements are numbers: a hostile file must not make HDF5 deliver pointers. */
+static bool has_only_numbers(hid_t type, int level)
 {
     H5T_class_t class = H5Tget_class(type);
     if (class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM)
@@ -113,7 +113,7 @@ static bool is_plain(hid_t type, int level)
     int n = class == H5T_COMPOUND && level < DEEPEST ? H5Tget_nmembers(type) : 0;
     for (int i = 0; i < n; i++) { /* complex numbers */
         BKT_CLEANUP(bkt_hid_closep) hid_t member = H5Tget_member_type(type, (unsigned)i);
-        if (member < 0 || !is_plain(member, level + 1))
+        if (member < 0 || !has_only_numbers(member, level + 1))
             return false;
     }
     return n > 0;
@@ -140,7 +140,7 @@ static int dset_open(void *item, const void *arg, struct bkt_err *err)
                   ? H5Sget_simple_extent_dims(d->space, d->dims, NULL)
                   : 0;
     d->elem = H5Tget_size(d->type);
-    BKT_FAIL_IF(err, d->rank < 1 || !d->elem || !is_plain(d->type, 0), BKT_EFORMAT,
+    BKT_FAIL_IF(err, d->rank < 1 || !d->elem || !has_only_numbers(d->type, 0), BKT_EFORMAT,
                 "%s: dataset %u is not a collection of samples: no rows of numbers", f->name, at->number);
     return BKT_OK;
 }

@@ -205,7 +205,7 @@ void bkt_store_start(struct bkt_store *st, struct bkt_req *req)
     (change && st->ops->change ? st->ops->change : st->ops->start)(st, req);
 }
 
-static bool plain_deletes(const struct bkt_req *reqs, size_t n)
+static bool unconditional_deletes(const struct bkt_req *reqs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (reqs[i].op != BKT_DELETE || reqs[i].if_match || reqs[i].if_none_match || reqs[i].cancel)
@@ -217,7 +217,7 @@ void bkt_store_start_all(struct bkt_store *st, struct bkt_req *reqs, size_t n)
 {
     BKT_CLEANUP(bkt_freep) struct bkt_req **v = NULL;
     size_t                                  m = 0;
-    if (st->ops->delete_many && n > 1 && plain_deletes(reqs, n))
+    if (st->ops->delete_many && n > 1 && unconditional_deletes(reqs, n))
         v = calloc(n, sizeof(struct bkt_req *));
     for (size_t i = 0; i < n; i++)
         if (!v)

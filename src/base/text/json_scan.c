@@ -32,7 +32,7 @@ int bkt_json_scan_fail(const struct bkt_json_scan *s, int rc, struct bkt_err *er
              (size_t)(s->end - s->begin), s->wrong);
 }
 
-enum kind { PLAIN, QUOTE, BACKSLASH, CONTROL, HIGH };
+enum kind { ORDINARY, QUOTE, BACKSLASH, CONTROL, HIGH };
 
 static enum kind kind_of(unsigned char c)
 {
@@ -40,7 +40,7 @@ static enum kind kind_of(unsigned char c)
         return HIGH;
     if (c < 0x20)
         return CONTROL;
-    return c == '"' ? QUOTE : c == '\\' ? BACKSLASH : PLAIN;
+    return c == '"' ? QUOTE : c == '\\' ? BACKSLASH : ORDINARY;
 }
 
 int bkt_json_scan_peek(struct bkt_json_scan *s)
@@ -107,8 +107,8 @@ int bkt_json_add_unit(struct bkt_buf *out, uint32_t unit)
     return add_utf8(out, unit);
 }
 
-/* Skip eight characters at a time, as long as all are PLAIN. */
-static const unsigned char *skip_plain(const unsigned char *p, const unsigned char *end)
+/* Skip eight characters at a time, as long as all are ORDINARY. */
+static const unsigned char *skip_ordinary(const unsigned char *p, const unsigned char *end)
 {
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
     uint64_t       v;
@@ -118,7 +118,7 @@ static const unsigned char *skip_plain(const unsigned char *p, const unsigned ch
         if ((v | (v - ones * 0x20) | ((quote - ones) & ~quote) | ((back - ones) & ~back)) & tops)
             break;
     }
-    while (p < end && kind_of(*p) == PLAIN)
+    while (p < end && kind_of(*p) == ORDINARY)
         p++;
     return p;
 }
@@ -140,7 +140,7 @@ static int take_escape(struct bkt_json_scan *s, uint32_t *unit)
     *unit = low >= 0xdc00 && low <= 0xdfff
                 ? 0x10000 + ((uint32_t)(high - 0xd800) << 10) + (uint32_t)(low - 0xdc00)
                 : (uint32_t)high;
-    if (s->plain && (!*unit || (*unit >= 0xd800 && *unit <= 0xdfff)))
+    if (s->unmarked && (!*unit || (*unit >= 0xd800 && *unit <= 0xdfff)))
         return wrong(s, "a string with a NUL or half a surrogate pair");
     s->p += *unit > 0xffff ? 12 : 6;
     return BKT_OK;
@@ -148,7 +148,7 @@ static int take_escape(struct bkt_json_scan *s, uint32_t *unit)
 
 static int add_unit(struct bkt_json_scan *s, uint32_t unit)
 {
-    if (s->plain)
+    if (s->unmarked)
         return add_utf8(&s->text, unit);
     if (unit == 1 && !s->text.len)
         BKT_PASS(bkt_json_add_unit(&s->text, 1)); /* so that it isn't taken for a number's mark */
@@ -179,7 +179,7 @@ static int put_together(struct bkt_json_scan *s, const unsigned char *start)
         }
         BKT_PASS(add_unit(s, unit));
         start = s->p;
-        s->p  = skip_plain(s->p, s->end);
+        s->p = skip_ordinary(s->p, s->end);
     }
 }
 
@@ -188,7 +188,7 @@ int bkt_json_scan_string(struct bkt_json_scan *s, struct bkt_json_scan_text *out
     if (!take(s, '"'))
         return wrong(s, "expected a string");
     const unsigned char *start = s->p;
-    s->p                       = skip_plain(s->p, s->end);
+    s->p = skip_ordinary(s->p, s->end);
     if (s->p < s->end && *s->p == '"') {
         *out = (struct bkt_json_scan_text){(const char *)start, (size_t)(s->p - start), true};
     } else {

@@ -19,12 +19,12 @@ struct bkt_json_scan {
     /* of the string read last, if it had to be put together; free it with the caller's means */
     struct bkt_buf text;
     unsigned             depth, max_depth;
-    bool plain; /* strings are UTF-8 without marks; one with a NUL or a lone surrogate is malformed */
+    bool unmarked; /* strings are UTF-8 without marks; one with a NUL or a lone surrogate is malformed */
     const char          *wrong; /* after BKT_EFORMAT: the fault at p */
 };
-/** A string, borrowed from the document or from scan.text, until the next string.  Unless scan.plain is set,
- *  it has marks (schema/jansson/json.h): U+10FFFF before U+0080..U+00FF is a byte of a lone surrogate.
- * U+10FFFF itself is doubled, and so is U+0001 at the start. */
+/** A string, borrowed from the document or from scan.text, until the next string.  Unless scan.unmarked is
+ *  set, it has marks (schema/jansson/json.h): U+10FFFF before U+0080..U+00FF is a byte of a lone surrogate.
+ *  U+10FFFF itself is doubled, and so is U+0001 at the start. */
 struct bkt_json_scan_text {
     const char *p;
     size_t      n;

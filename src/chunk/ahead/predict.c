@@ -56,7 +56,7 @@ struct box {
 
 static bool in_parts(const struct bkt_dsetio *io)
 {
-    return io->where == BKT_AT_OBJECTS ? bkt_chunk_object_is_plain(io) && io->chunk_bytes > BKT_SLICE_MIN
+    return io->where == BKT_AT_OBJECTS ? bkt_chunk_object_is_unencoded(io) && io->chunk_bytes > BKT_SLICE_MIN
                                        : !io->filtered;
 }
 

@@ -11,9 +11,9 @@
  * own bytes begin with the magic, it gets the header too, with mask 0.  HSDS, which can't express such
  * chunks, finds them corrupt rather than wrong.
  *
- * HSDS may have stored a chunk of such a dataset again, in its own form: a blosc frame, or the plain elements
- * (hsds_view.h).  The bytes show that.  For filters whose chunks HSDS replaces by plain elements, a filtered
- * chunk that happens to be as long as these gets the header. */
+ * HSDS may have stored a chunk of such a dataset again, in its own form: a blosc frame, or the unencoded
+ * elements (hsds_view.h).  The bytes show that.  For filters whose chunks HSDS replaces by unencoded
+ * elements, a filtered chunk that happens to be as long as these gets the header. */
 #include <blosc.h>
 #include <ctype.h>
 #include <stdlib.h>
@@ -159,7 +159,7 @@ size_t bkt_chunk_object_head(const void *p, size_t n, uint32_t *mask)
     return HEAD;
 }
 
-static bool looks_plain(const struct bkt_dsetio *io, size_t n)
+static bool looks_unencoded(const struct bkt_dsetio *io, size_t n)
 {
     return n == io->chunk_bytes && bkt_pipeline_compresses(&io->pipe) &&
            bkt_hsds_view(io->ds->filters, io->ds->n_filters) == BKT_HSDS_RAW;
@@ -170,7 +170,7 @@ int bkt_chunk_object_wrap(const struct bkt_dsetio *io, const void *p, size_t n, 
 {
     unsigned char head[HEAD];
     uint32_t      other;
-    bool          needed = mask || bkt_chunk_object_head(p, n, &other) || looks_plain(io, n);
+    bool needed = mask || bkt_chunk_object_head(p, n, &other) || looks_unencoded(io, n);
     memcpy(head, magic, sizeof magic);
     bkt_put_le(head + sizeof magic, 4, mask);
     if ((needed && bkt_buf_add(out, head, sizeof head) < 0) || bkt_buf_add(out, p, n) < 0)
@@ -178,7 +178,7 @@ int bkt_chunk_object_wrap(const struct bkt_dsetio *io, const void *p, size_t n, 
     return BKT_OK;
 }
 
-bool bkt_chunk_object_is_plain(const struct bkt_dsetio *io)
+bool bkt_chunk_object_is_unencoded(const struct bkt_dsetio *io)
 {
     const struct bkt_hsds_codec *c = &io->codec;
     if (io->hdf5)
@@ -226,8 +226,8 @@ static int decode_hsds(const struct bkt_dsetio *io, const void *in, size_t n, vo
 
 /* ---- decode ---- */
 
-/* Whether the bytes may be plain elements that only looked like the filters' output. */
-static bool may_be_plain(const struct bkt_dsetio *io, size_t n)
+/* Whether the bytes may be unencoded elements that only looked like the filters' output. */
+static bool may_be_unencoded(const struct bkt_dsetio *io, size_t n)
 {
     return n == io->chunk_bytes && io->pipe.n && bkt_pipeline_builtin(&io->pipe) &&
            bkt_hsds_view(io->ds->filters, io->ds->n_filters) == BKT_HSDS_RAW;
@@ -245,32 +245,32 @@ int bkt_chunk_object_decode(const struct bkt_dsetio *io, const struct bkt_pipeli
     struct bkt_err why = {.n = 0};
     int rc = bkt_pipeline_decode(pipe, head ? mask : 0, (const unsigned char *)in + head, n - head, dst,
                                  io->chunk_bytes, &why);
-    if (rc == BKT_EFORMAT && !head && may_be_plain(io, n))
+    if (rc == BKT_EFORMAT && !head && may_be_unencoded(io, n))
         return decode_hsds(io, in, n, dst, err);
     return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
 }
 
-/* Bytes as long as the plain elements: only decoding shows whether they are the filters' output. */
+/* Bytes as long as the unencoded elements: only decoding shows whether they are the filters' output. */
 static bool is_hsds(const struct bkt_dsetio *io, const struct bkt_buf *b, unsigned char *room)
 {
     if (bkt_chunk_object_is_hsds(io, b->ptr, b->len, b->len))
         return true;
-    return may_be_plain(io, b->len) &&
+    return may_be_unencoded(io, b->len) &&
            bkt_pipeline_decode(&io->pipe, 0, b->ptr, b->len, room, io->chunk_bytes, NULL) == BKT_EFORMAT;
 }
 
 int bkt_chunk_object_as_hdf5(const struct bkt_dsetio *io, struct bkt_buf *b, uint32_t *mask,
                              struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
-    if (!bkt_chunk_object_is_hsds(io, b->ptr, b->len, b->len) && !may_be_plain(io, b->len))
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf elements = {0};
+    if (!bkt_chunk_object_is_hsds(io, b->ptr, b->len, b->len) && !may_be_unencoded(io, b->len))
         return BKT_OK;
-    BKT_PASS_MEM(err, bkt_buf_resize(&plain, io->chunk_bytes));
-    if (!is_hsds(io, b, plain.ptr))
+    BKT_PASS_MEM(err, bkt_buf_resize(&elements, io->chunk_bytes));
+    if (!is_hsds(io, b, elements.ptr))
         return BKT_OK;
-    BKT_PASS(decode_hsds(io, b->ptr, b->len, plain.ptr, err));
+    BKT_PASS(decode_hsds(io, b->ptr, b->len, elements.ptr, err));
     bkt_buf_fini(b);
-    bkt_buf_move(b, &plain);
+    bkt_buf_move(b, &elements);
     *mask = bkt_chunk_object_no_filter(io);
     return BKT_OK;
 }
@@ -301,7 +301,7 @@ static int encode_hdf5(const struct bkt_dsetio *io, const void *src, size_t n, s
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf b = {0};
     uint32_t                                 mask, other;
     BKT_PASS(bkt_pipeline_encode(&io->pipe, src, n, &b, &mask, err));
-    if (mask || bkt_chunk_object_head(b.ptr, b.len, &other) || looks_plain(io, b.len))
+    if (mask || bkt_chunk_object_head(b.ptr, b.len, &other) || looks_unencoded(io, b.len))
         return bkt_chunk_object_wrap(io, b.ptr, b.len, mask, out, err);
     bkt_buf_fini(out);
     bkt_buf_move(out, &b);
@@ -311,12 +311,12 @@ static int encode_hdf5(const struct bkt_dsetio *io, const void *src, size_t n, s
 static int encode_nulls(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out,
                         struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf     plain = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf rest = {0};
     BKT_CLEANUP(bkt_nulls_fini) struct bkt_nulls nulls = {.n_empty = 0};
-    BKT_PASS_MEM(err, bkt_buf_add(&plain, src, n));
-    BKT_PASS(bkt_nulls_take(io->ds->type, plain.ptr, plain.len, &nulls, err));
-    BKT_PASS(bkt_nulls_append(&nulls, &plain, err));
-    return hsds_encode(io->ds, &io->codec, plain.ptr, plain.len, out, err);
+    BKT_PASS_MEM(err, bkt_buf_add(&rest, src, n));
+    BKT_PASS(bkt_nulls_take(io->ds->type, rest.ptr, rest.len, &nulls, err));
+    BKT_PASS(bkt_nulls_append(&nulls, &rest, err));
+    return hsds_encode(io->ds, &io->codec, rest.ptr, rest.len, out, err);
 }
 
 int bkt_chunk_object_encode(const struct bkt_dsetio *io, const void *src, size_t n, struct bkt_buf *out,

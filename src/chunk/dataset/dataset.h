@@ -140,7 +140,7 @@ BKT_NODISCARD int bkt_chunk_keys_each(struct bkt_dsetio *io, bkt_chunk_key_fn *e
 void bkt_chunk_file_free(void *file); /* as a struct bkt_chunk_file */
 
 /** Whether the stored bytes are the elements. */
-bool bkt_chunk_object_is_plain(const struct bkt_dsetio *io);
+bool bkt_chunk_object_is_unencoded(const struct bkt_dsetio *io);
 /** Decode fixed-size elements: chunk_bytes bytes.  @p pipe: the dataset's own filters, or a copy of them. */
 BKT_NODISCARD int bkt_chunk_object_decode(const struct bkt_dsetio *io, const struct bkt_pipeline *pipe,
                                           const void *in, size_t n, void *dst, struct bkt_err *err);

@@ -2,7 +2,7 @@
  * bytes, block by block, each block optionally compressed with LZ4 or zstd.
  *
  * Client data: [0],[1] version, [2] element size, [3] block size in elements (0: default), [4] 2 LZ4, 3 zstd,
- * anything else: plain, as the plugin has it, [5] zstd's level.
+ * anything else: not compressed, as the plugin has it, [5] zstd's level.
  * Compressed form: total size (8 bytes, big-endian), block size in bytes (4), then per block its compressed
  * size (4) and stream.  Whole blocks come first, then one of the remaining elements rounded down to a
  * multiple of 8, then the last up to 7 elements as they are. */

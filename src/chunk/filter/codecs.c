@@ -9,7 +9,7 @@
 
 /* LZ4 in HDF5's plugin framing (filter 32004, https://support.hdfgroup.org/services/filters/HDF5_LZ4.pdf):
  * total size (8 bytes, big-endian), block size (4), then per block its stored size (4) and an LZ4 block, or
- * the plain bytes if the stored size equals the block's. */
+ * the bytes as they are if the stored size equals the block's. */
 static int block_decode(struct bkt_rd *rd, unsigned char *dst, size_t n, size_t at, struct bkt_err *err)
 {
     size_t      n_c = (size_t)bkt_rd_be(rd, 4);

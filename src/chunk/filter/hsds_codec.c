@@ -16,8 +16,8 @@ static bool is_zlib(struct bkt_span s)
 /* Whether the bytes need no decoding: they are as long as the chunk, or 4 longer (a checksum). */
 static bool is_raw(struct bkt_span s, size_t n) { return s.n == n || s.n - n == 4; }
 
-/* Whether the bytes must be a blosc frame: their length can't be the plain chunk's, or all of the header
- * fits. */
+/* Whether the bytes must be a blosc frame: their length can't be that of an unencoded chunk, or all of the
+ * header fits. */
 static bool is_blosc(struct bkt_span s, size_t n_dst)
 {
     struct bkt_blosc_head h;
@@ -118,7 +118,7 @@ static int decode_compressed(const struct bkt_hsds_codec *c, struct bkt_span s, 
         rc = bits ? decode_wrapped(c, s, dst, n_dst, err) : decode_zlib(c, s, dst, n_dst, err);
         if (rc != BKT_EFORMAT || s.n != n_dst)
             return rc;
-        bkt_err_clear(err); /* about one plain chunk in 500 begins like a zlib stream */
+        bkt_err_clear(err); /* about one unencoded chunk in 500 begins like a zlib stream */
     }
     if (bits && is_bitshuffled(s, n_dst))
         return decode_bitshuffle(c, s, dst, n_dst, err);

@@ -16,10 +16,10 @@ size_t bkt_chunk_handed_bytes(const struct bkt_dsetio *io)
                : io->chunk_bytes;
 }
 
-/* Processes that need different parts of a plain chunk fetch only these parts. */
+/* Processes that need different parts of an unencoded chunk fetch only these parts. */
 bool bkt_chunk_is_worth_it(const struct bkt_dsetio *io, uint64_t elems)
 {
-    return (io->where == BKT_AT_OBJECTS ? !bkt_chunk_object_is_plain(io) : io->filtered) ||
+    return (io->where == BKT_AT_OBJECTS ? !bkt_chunk_object_is_unencoded(io) : io->filtered) ||
            elems > io->chunk_elems;
 }
 

@@ -18,14 +18,14 @@ struct asked {
     size_t         bytes;
     uint64_t       coord[BKT_MAX_RANK]; /* of the stored chunk, if `same` */
     bool           same;                /* it is one stored chunk, which holds the output of HDF5's filters */
-    bool           plain;               /* the program's bytes are the elements, without filters */
+    bool skips_filters;                 /* the program's bytes are the elements, without filters */
 };
 
-bool bkt_chunk_is_plain(const struct bkt_dset *ds, const uint64_t *offset)
+bool bkt_chunk_skips_filters(const struct bkt_dset *ds, const uint64_t *offset)
 {
     const struct bkt_layout *l = &ds->layout;
-    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || !(l->chunk_opts & BKT_CHUNK_PLAIN_EDGES) ||
-        !ds->n_filters || ds->type->is_var)
+    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED ||
+        !(l->chunk_opts & BKT_CHUNK_UNFILTERED_EDGES) || !ds->n_filters || ds->type->is_var)
         return false;
     for (unsigned d = 0; d < l->user_rank; d++)
         if (ds->space.dims[d] > offset[d] && ds->space.dims[d] - offset[d] < l->user_dims[d])
@@ -67,7 +67,7 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
                     "dataset %s: chunk of more than 2^64 elements", io->obj->id.text);
     }
     a->mem.n_elems = a->box.n_elems;
-    a->plain       = bkt_chunk_is_plain(io->ds, offset);
+    a->skips_filters = bkt_chunk_skips_filters(io->ds, offset);
     uint64_t bytes;
     BKT_FAIL_IF(err, !bkt_mul_u64(a->elems, io->elem_size, &bytes) || bytes > SIZE_MAX / 2, BKT_EFORMAT,
                 "dataset %s: chunk of %llu elements", io->obj->id.text, (unsigned long long)a->elems);
@@ -126,9 +126,9 @@ static int put_decoded(struct bkt_dsetio *io, const struct asked *a, uint32_t ma
     return bkt_write_datasets(&w, 1, err);
 }
 
-/* Stores a plain chunk.  The mask is ignored, as in HDF5. */
-static int put_plain(struct bkt_dsetio *io, const struct asked *a, const void *p, size_t n,
-                     struct bkt_err *err)
+/* Store a partial chunk that skips the filters.  The mask is ignored, as in HDF5. */
+static int put_unfiltered(struct bkt_dsetio *io, const struct asked *a, const void *p, size_t n,
+                          struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           enc  = {0};
@@ -151,8 +151,8 @@ int bkt_raw_chunk_write(struct bkt_dsetio *io, const uint64_t *offset, uint32_t 
     BKT_PASS(asked_chunk(io, offset, &a, err));
     (void)bkt_write_cache_space(io);
     bkt_write_drop_cached(io, a.coord);
-    if (a.plain)
-        return put_plain(io, &a, p, n, err);
+    if (a.skips_filters)
+        return put_unfiltered(io, &a, p, n, err);
     return a.same ? put_raw(io, &a, mask, p, n, err) : put_decoded(io, &a, mask, p, n, err);
 }
 
@@ -180,8 +180,8 @@ static int get_encoded(struct bkt_dsetio *io, const struct asked *a, struct bkt_
     return bkt_pipeline_encode(&pipe, all, a->bytes, out, mask, err);
 }
 
-static int get_plain(struct bkt_dsetio *io, const struct asked *a, struct bkt_buf *out, uint32_t *mask,
-                     struct bkt_err *err)
+static int get_unfiltered(struct bkt_dsetio *io, const struct asked *a, struct bkt_buf *out, uint32_t *mask,
+                          struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_pipeline_fini) struct bkt_pipeline pipe = {.n = 0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf           raw  = {0};
@@ -202,7 +202,7 @@ int bkt_raw_chunk_read(struct bkt_dsetio *io, const uint64_t *offset, struct bkt
     if (io->bad.code)
         return bkt_err_copy(err, io->bad.code, &io->bad);
     BKT_PASS(asked_chunk(io, offset, &a, err));
-    if (a.plain)
-        return get_plain(io, &a, out, mask, err);
+    if (a.skips_filters)
+        return get_unfiltered(io, &a, out, mask, err);
     return a.same ? bkt_chunk_read_raw(io, a.coord, out, mask, err) : get_encoded(io, &a, out, mask, err);
 }

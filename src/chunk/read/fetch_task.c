@@ -266,7 +266,7 @@ int bkt_fetch_task_object(struct bkt_read_call *call, struct bkt_target *t, uint
     struct bkt_read_segment seg = {.t = t, .file = &file, .k = n, .len = len, .n_runs = UINT64_MAX};
     struct bkt_range r = {.segs = &seg, .n_segs = 1, .len = len, .need_end = len, .keep = call->lim.keep};
     struct bkt_body_target place = {.way = &bkt_way_body};
-    if (bkt_chunk_object_is_plain(t->io))
+    if (bkt_chunk_object_is_unencoded(t->io))
         place = place_of(call, &r, bkt_scatter_whole(t, n));
     struct bkt_fetch_task *k = task_new(call, &r, &place, BKT_WHOLE);
     BKT_FAIL_IF(err, !k, BKT_ENOMEM, "%s", bkt_chunk_label(t->io, coord).text);

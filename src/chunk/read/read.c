@@ -140,7 +140,8 @@ static struct bkt_cache_entry *cached(const struct bkt_read_call *call, const st
     return e;
 }
 
-/* A part of a plain chunk object that the cache holds already.  No task is needed, which saves CPU time. */
+/* A part of an unencoded chunk object that the cache holds already.  That needs no task, which saves CPU
+ * time. */
 static bool take_slice(struct bkt_target *t, uint64_t k)
 {
     struct bkt_grid_iter it;
@@ -174,7 +175,7 @@ static bool take_slice(struct bkt_target *t, uint64_t k)
 static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct bkt_read_segments *segs,
                        struct bkt_err *err)
 {
-    bool plain = bkt_chunk_object_is_plain(t->io);
+    bool unencoded = bkt_chunk_object_is_unencoded(t->io);
     if (t->over)
         BKT_PASS(t->over->prepare(t, err));
     for (uint64_t k = 0; k < t->grid.n_chunks && !atomic_load(call->cancel); k++) {
@@ -185,9 +186,9 @@ static int read_native(struct bkt_read_call *call, struct bkt_target *t, struct 
             BKT_PASS(take_cached(call, t, k, e, true, err));
             continue;
         }
-        if (plain && take_slice(t, k))
+        if (unencoded && take_slice(t, k))
             continue;
-        if (plain)
+        if (unencoded)
             BKT_PASS(bkt_read_segments_add_slice(segs, t, k, &call->lim, &sliced, err));
         if (sliced)
             continue;
@@ -348,7 +349,7 @@ static bool fits_cache(const struct bkt_read_call *call)
         if (!t->grid.n_chunks)
             continue;
         kept_by_system &= strncmp(bkt_store_uri(bkt_domain_store(t->io->dom)), "file:", 5) == 0 &&
-                          (raw || (!by_reference(t) && bkt_chunk_object_is_plain(t->io)));
+                          (raw || (!by_reference(t) && bkt_chunk_object_is_unencoded(t->io)));
         if (t->io->var)
             continue;
         /* The read may be a piece of a call: how many times as much the whole call takes. */

@@ -97,7 +97,7 @@ static void keep(struct bkt_dsetio *table, struct bkt_req *r)
     struct bkt_cache_entry *e = NULL;
     if (r->rc != BKT_OK || !r->body.len)
         return;
-    if (bkt_chunk_object_is_plain(table) && r->body.len <= table->chunk_bytes && (e = slice_of(&r->body)))
+    if (bkt_chunk_object_is_unencoded(table) && r->body.len <= table->chunk_bytes && (e = slice_of(&r->body)))
         bkt_cache_put(table->cache, table->slice_space, 0, e);
     else if (r->size == r->body.len && bkt_chunk_object_read(table, &r->body, &e, NULL) == BKT_OK)
         bkt_cache_put(table->cache, table->space, 0, e);

@@ -209,7 +209,7 @@ int bkt_read_segments_add_slice(struct bkt_read_segments *s, struct bkt_target *
 bool bkt_target_in_slices(const struct bkt_target *t)
 {
     uint64_t k = 0;
-    if (t->io->var || t->io->chunk_bytes <= BKT_SLICE_MIN || !bkt_chunk_object_is_plain(t->io))
+    if (t->io->var || t->io->chunk_bytes <= BKT_SLICE_MIN || !bkt_chunk_object_is_unencoded(t->io))
         return false;
     while (k < t->grid.n_chunks && bkt_grid_n_runs(&t->grid, k) <= SLICE_MAX)
         k++;

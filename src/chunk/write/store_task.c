@@ -238,7 +238,7 @@ static int encode(struct bkt_store_task *t, struct bkt_err *err)
     int rc = snapshot(t, err);
     (void)pthread_mutex_unlock(&t->d->window.lock);
     BKT_PASS(rc);
-    if (t->raw || !bkt_chunk_object_is_plain(io)) {
+    if (t->raw || !bkt_chunk_object_is_unencoded(io)) {
         if (!t->raw) {
             bkt_buf_clear(&t->out);
             BKT_PASS(bkt_chunk_object_encode(io, t->e->data, t->e->len, &t->out, err));
@@ -349,9 +349,8 @@ void bkt_store_task_begin(struct bkt_wchunk *c, bool store)
     bkt_window_add(&d->window, t->cost);
     bkt_wchunk_settle(c);
     bool must_load = needs_load(c), must_merge = !store && !must_load;
-    bool ready =
-        store &&
-        (c->is_raw || (c->complete && bkt_chunk_object_is_plain(c->ws->io))); /* a worker has nothing to do */
+    /* ready: a worker has nothing to do */
+    bool ready = store && (c->is_raw || (c->complete && bkt_chunk_object_is_unencoded(c->ws->io)));
     bool here      = ready || c->ws->io->pipe.by_caller;
     (void)pthread_mutex_unlock(&d->window.lock);
     t->job.run = must_merge ? loaded_job : encode_job;

@@ -94,7 +94,7 @@ static int prepare(struct bkt_uncached_write_task *t, struct bkt_err *err)
                               .done = stored,
                               .arg = t,
                               .cancel = &t->call->cancel};
-    if (bkt_chunk_object_is_plain(io))
+    if (bkt_chunk_object_is_unencoded(io))
         return BKT_OK;
     BKT_PASS(bkt_chunk_object_encode(io, src, io->chunk_bytes, &t->out, err));
     free(t->tmp);
@@ -146,11 +146,12 @@ int bkt_uncached_write_start(struct bkt_uncached_write *r, const struct bkt_writ
     BKT_NEED(err, t);
     t->call = r, t->p = p, t->k = k;
     t->job.run = task_job;
-    t->cost    = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_chunk_object_is_plain(io) ? 1 : 2),
-                             BKT_TASK_COST_MIN);
+    t->cost = bkt_max_u64((uint64_t)io->chunk_bytes * (bkt_chunk_object_is_unencoded(io) ? 1 : 2),
+                          BKT_TASK_COST_MIN);
     memcpy(t->coord, coord, io->rank * sizeof *coord);
     r->dom = io->dom;
-    bool ready = bkt_chunk_object_is_plain(io) && bkt_write_plan_whole(p, k); /* a worker has nothing to do */
+    /* ready: a worker has nothing to do */
+    bool ready = bkt_chunk_object_is_unencoded(io) && bkt_write_plan_whole(p, k);
     bkt_window_enter(&r->window, t->cost);
     if (ready || io->pipe.by_caller)
         task_job(&t->job);

@@ -76,7 +76,7 @@ BKT_NODISCARD int bkt_json_base64(const json_t *j, const char *what, struct bkt_
 
 /* Members of an object.  Missing and null are the same: NULL. */
 const json_t *bkt_json_get(const json_t *obj, const char *key);
-const char   *bkt_json_word(const json_t *obj, const char *key); /* a plain ASCII string, or NULL */
+const char *bkt_json_word(const json_t *obj, const char *key);      /* an ASCII string, or NULL */
 double        bkt_json_seconds(const json_t *obj, const char *key); /* a time stamp; 0 when absent */
 /** An integer in 0 .. @p max.  BKT_EFORMAT: the message has @p what. */
 BKT_NODISCARD int bkt_json_u64(const json_t *j, const char *what, uint64_t max, uint64_t *out,

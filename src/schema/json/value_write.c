@@ -178,12 +178,12 @@ static int emit(const struct bkt_type *type, const struct bkt_space *space, cons
 int bkt_value_emit(const struct bkt_type *type, const struct bkt_space *space, const struct bkt_buf *value,
                    json_t **out, bool *base64, struct bkt_nulls *nulls, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf plain = {0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf rest = {0};
     if (!type->is_var || !bkt_value_has_null(type, value->ptr, value->len))
         return emit(type, space, value, out, base64, err);
-    BKT_PASS_MEM(err, bkt_buf_add(&plain, value->ptr, value->len));
-    BKT_PASS(bkt_nulls_take(type, plain.ptr, plain.len, nulls, err));
-    return emit(type, space, &plain, out, base64, err);
+    BKT_PASS_MEM(err, bkt_buf_add(&rest, value->ptr, value->len));
+    BKT_PASS(bkt_nulls_take(type, rest.ptr, rest.len, nulls, err));
+    return emit(type, space, &rest, out, base64, err);
 }
 
 int bkt_value_emit_near(const struct bkt_type *type, const struct bkt_space *space,

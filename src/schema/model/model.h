@@ -23,7 +23,7 @@
 #define BKT_UNLIMITED UINT64_MAX
 #define BKT_VAR_NULL  UINT32_MAX
 #define BKT_ID_LEN 38
-#define BKT_CHUNK_PLAIN_EDGES 2u /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
+#define BKT_CHUNK_UNFILTERED_EDGES 2u /* H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS */
 
 /** An object id, "g-…", "d-…" or "t-…"; "" for none. */
 struct bkt_id {

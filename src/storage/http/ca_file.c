@@ -94,17 +94,18 @@ static bool read_entries(struct ca_file *f, BIO *in)
     char *kind = NULL, *header = NULL;
     unsigned char *der = NULL;
     long size = 0;
-    bool plain = true;
-    while (plain && PEM_read_bio(in, &kind, &header, &der, &size) == 1) {
-        plain = (strcmp(kind, PEM_STRING_X509) == 0 || strcmp(kind, PEM_STRING_X509_OLD) == 0) && !*header;
-        if (plain)
-            plain = add_entry(f, der, size);
+    bool only_certs = true;
+    while (only_certs && PEM_read_bio(in, &kind, &header, &der, &size) == 1) {
+        only_certs =
+            (strcmp(kind, PEM_STRING_X509) == 0 || strcmp(kind, PEM_STRING_X509_OLD) == 0) && !*header;
+        if (only_certs)
+            only_certs = add_entry(f, der, size);
         else
             OPENSSL_free(der);
         OPENSSL_free(kind);
         OPENSSL_free(header);
     }
-    return plain && f->n && ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+    return only_certs && f->n && ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
 }
 
 /* NULL: the file has to be loaded whole. */

@@ -11,7 +11,7 @@
 struct x509_store_st; /* OpenSSL's X509_STORE */
 
 /** Let @p store look for certificates in a PEM file.  The file is read now, once.
- * A file with anything but plain certificates (trust settings, revocation lists, keys) is loaded whole by
+ * A file with anything but certificates (trust settings, revocation lists, keys) is loaded whole by
  * OpenSSL.  So is a file that cannot be read, whose error OpenSSL leaves in the thread's queue.
  * Only one thread may call this at a time; afterwards any thread may use the store, as any store of OpenSSL.
  * @return false: nothing can be trusted from this file, or out of memory; the store is as before */

@@ -28,8 +28,8 @@ static int put_text(struct bkt_web_url *u, const char *text, size_t authority)
     size_t n = strcspn(text, "#");
     for (size_t i = 0; i < n; i++) {
         unsigned char c     = (unsigned char)text[i];
-        bool          plain = i < authority || (c > ' ' && c < 0x7f && !strchr("\"<>\\^`{|}", c));
-        BKT_PASS(plain ? bkt_buf_add(&u->text, text + i, 1) : bkt_buf_addf(&u->text, "%%%02X", c));
+        bool literal = i < authority || (c > ' ' && c < 0x7f && !strchr("\"<>\\^`{|}", c));
+        BKT_PASS(literal ? bkt_buf_add(&u->text, text + i, 1) : bkt_buf_addf(&u->text, "%%%02X", c));
     }
     return BKT_OK;
 }

@@ -120,7 +120,7 @@ static void listed_fini(struct listed *l)
 }
 
 /* An ETag without quotes; in a directory the MD5 of the bytes, as HSDS has it there. */
-static void plain_etag(const char *etag, char out[BKT_ETAG_MAX])
+static void bare_etag(const char *etag, char out[BKT_ETAG_MAX])
 {
     const char *s = etag ? etag : "";
     size_t      n = strlen(s);
@@ -142,7 +142,7 @@ static int ask(struct catalog *c, enum bkt_op op)
     for (size_t i = 0; i < c->n; i++) {
         struct listed *l = &c->v[i];
         if (op == BKT_HEAD) {
-            plain_etag(reqs[i].etag, l->etag);
+            bare_etag(reqs[i].etag, l->etag);
             l->size  = reqs[i].size;
             l->mtime = reqs[i].mtime;
         } else if (rc == BKT_OK && bkt_md5_hex(reqs[i].body.ptr, reqs[i].body.len, l->etag) < 0)
@@ -259,7 +259,7 @@ static int on_listed(const struct bkt_listed_key *s, void *arg)
                          .tail = s->chunk ? strdup(s->tail) : NULL,
                          .size = s->entry->size,
                          .mtime = s->entry->mtime};
-    plain_etag(s->entry->etag, l->etag);
+    bare_etag(s->entry->etag, l->etag);
     if (!l->key || (s->chunk && (!l->chunk || !l->tail)))
         BKT_NOMEM(c->err);
     return c->n == BKT_TOOL_BATCH ? take_batch(c) : BKT_OK;

@@ -152,11 +152,11 @@ static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, 
     if (H5Pget_layout(*dcpl) != H5D_CONTIGUOUS || H5Pget_external_count(*dcpl) <= 0)
         return BKT_OK;
     BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(dset);
-    hid_t                        plain = type < 0 ? -1 : contiguous_list(*dcpl, type);
-    if (plain < 0)
+    hid_t contiguous = type < 0 ? -1 : contiguous_list(*dcpl, type);
+    if (contiguous < 0)
         return h5_fail(err, path);
     h5_closep(dcpl);
-    *dcpl = plain;
+    *dcpl = contiguous;
     int rank = H5Sget_simple_extent_dims(*space, dims, NULL);
     return rank < 0 || (rank > 0 && H5Sset_extent_simple(*space, rank, dims, NULL) < 0) ? h5_fail(err, path)
                                                                                         : BKT_OK;

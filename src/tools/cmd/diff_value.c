@@ -43,7 +43,7 @@ static int mem_types(const struct bkt_diff *d, hid_t a, hid_t b, struct mem *m)
 {
     m->a      = bkt_copier_memory_type(a);
     m->b      = bkt_copier_memory_type(b);
-    m->is_var = m->a >= 0 && !bkt_convert_is_plain(m->a);
+    m->is_var = m->a >= 0 && bkt_convert_has_pointers(m->a);
     return m->a < 0 || m->b < 0 ? h5_fail(d->err, "making a memory type") : BKT_OK;
 }
 

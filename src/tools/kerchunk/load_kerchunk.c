@@ -285,8 +285,8 @@ static int creation_list(const struct kerchunk_array *a, bool copied, hid_t *out
     if (!copied)
         return kerchunk_codecs_filters(&a->codecs, *out, a->type.size,
                                        (size_t)(a->chunk_elements * a->type.size), err);
-    bool plain = a->type.form == KERCHUNK_VLEN_UTF8;
-    if (a->codecs.compresses && ((!plain && H5Pset_shuffle(*out) < 0) || H5Pset_deflate(*out, 4) < 0))
+    bool is_text = a->type.form == KERCHUNK_VLEN_UTF8;
+    if (a->codecs.compresses && ((!is_text && H5Pset_shuffle(*out) < 0) || H5Pset_deflate(*out, 4) < 0))
         return h5_fail(err, "setting filters");
     return BKT_OK;
 }

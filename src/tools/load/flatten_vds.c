@@ -138,7 +138,7 @@ static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
         return h5_fail(err, "asking for an extent");
     f->rank = (unsigned)rank;
     BKT_FAIL_IF(err, rank == 0, BKT_EUNSUP, "it has no dimension");
-    BKT_FAIL_IF(err, !bkt_convert_is_plain(f->type), BKT_EUNSUP, "its values can't be referred to");
+    BKT_FAIL_IF(err, bkt_convert_has_pointers(f->type), BKT_EUNSUP, "its values can't be referred to");
     BKT_PASS(bkt_mappings_load(f->dcpl, &maps.v, &maps.n, err));
     for (size_t i = 0; i < maps.n; i++)
         if (maps.v[i].v.unlimited && maps.v[i].v.dim < f->rank)

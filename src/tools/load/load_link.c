@@ -337,7 +337,7 @@ int load_link(struct load_job *l, hid_t src, hid_t dst, const char *path, struct
     const struct bkt_map_dset *mapped = l->map ? bkt_chunk_map_find(l->map, path) : NULL;
     BKT_PASS(mapped ? load_map_survey(mapped, &s, err) : survey_dataset(l->src, src, &s, err));
     if (s.kind != BKT_MAP_NONE && s.kind != BKT_MAP_VIRTUAL && s.kind != BKT_MAP_COMPACT &&
-        !bkt_convert_is_plain(type)) {
+        bkt_convert_has_pointers(type)) {
         load_report(l, path,
                     bkt_convert_is_var(type) ? "copied: variable-length values are in the file's heaps, and "
                                                "can't be referred to"
@@ -431,7 +431,7 @@ int load_chunks(struct load_job *l, hid_t src, hid_t dst, const char *path, stru
         return h5_unreadable(err, "asking for a datatype");
     if (H5Pget_external_count(dcpl) > 0)
         return load_external(l, src, dst, path, err);
-    if (H5Pget_layout(dcpl) != H5D_CHUNKED || !bkt_convert_is_plain(type) || !bkt_filters_agree(src, dst))
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || bkt_convert_has_pointers(type) || !bkt_filters_agree(src, dst))
         return 0;
     BKT_PASS(survey_dataset(l->src, src, &s, err));
     for (size_t i = 0; i < s.n_chunks;) {

@@ -37,7 +37,7 @@ bool shared_copy_possible(hid_t from, hid_t to)
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(from), space = H5Dget_space(from);
     hssize_t n = space < 0 || H5Sget_simple_extent_ndims(space) < 1 ? 0 : H5Sget_simple_extent_npoints(space);
     bool fits = type >= 0 && n > 0 && (uint64_t)n >= SHARED_COPY_LEAST / bkt_max_u64(H5Tget_size(type), 1) &&
-                bkt_convert_is_plain(type) && is_inside(from) && is_inside(to);
+                !bkt_convert_has_pointers(type) && is_inside(from) && is_inside(to);
     H5D_space_status_t status = H5D_SPACE_STATUS_PART_ALLOCATED;
     if (fits && H5Dget_space_status(from, &status) < 0)
         status = H5D_SPACE_STATUS_PART_ALLOCATED;

@@ -13,7 +13,7 @@
 /** Chunks of a part at most. */
 #define SHARED_COPY_CHUNKS 256
 
-/** Whether the copy of a dataset can be shared: its elements are plain values that lie in the file or domain,
+/** Whether the copy of a dataset can be shared: its elements have no pointers and lie in the file or domain,
  *  SHARED_COPY_LEAST bytes of them or more. */
 bool shared_copy_possible(hid_t from, hid_t to);
 

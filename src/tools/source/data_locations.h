@@ -1,4 +1,4 @@
-/* The places of a dataset's data in its file, as plain structs that need no HDF5. */
+/* The places of a dataset's data in its file, as structs that need no HDF5. */
 #pragma once
 
 #include "base/list.h"

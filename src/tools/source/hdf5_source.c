@@ -61,14 +61,17 @@ static int member_list(const char *name, const struct bkt_settings *set, hid_t *
 }
 
 /* file:///x is /x for HDF5's own driver. */
-static const char *plain(const char *name) { return strncmp(name, "file:///", 8) == 0 ? name + 7 : name; }
+static const char *local_name(const char *name)
+{
+    return strncmp(name, "file:///", 8) == 0 ? name + 7 : name;
+}
 
 /* @p set: whether HDF5 took the driver for s->fapl */
 static int open_with(struct source *s, herr_t set, const char *what, struct bkt_err *err)
 {
     if (s->fapl < 0 || set < 0)
         return h5_fail(err, what);
-    return h5_open_native(plain(s->name), s->fapl, &s->file, err);
+    return h5_open_native(local_name(s->name), s->fapl, &s->file, err);
 }
 
 static int open_plain(struct source *s, hid_t member, struct bkt_err *err)
@@ -114,7 +117,7 @@ static int open_family(struct source *s, hid_t member, struct bkt_err *err)
         return h5_fail(err, "asking for a family's member size");
     for (unsigned i = 0;; i++) {
         BKT_CLEANUP(bkt_freep) char *name = NULL;
-        BKT_FAIL_IF(err, !family_member(plain(s->name), i, &name), BKT_EINVAL,
+        BKT_FAIL_IF(err, !family_member(local_name(s->name), i, &name), BKT_EINVAL,
                     "%s: a family's name must have one %%d", s->name);
         if (!exists(name, s->set))
             return BKT_OK;
@@ -148,7 +151,7 @@ static int multi_parts(struct source *s, struct bkt_err *err)
             seen |= s->parts[i].start == addrs[m];
         if (seen || rc < 0)
             continue;
-        rc = at ? bkt_buf_addf(&name, "%.*s%s%s", (int)(at - names[m]), names[m], plain(s->name), at + 2)
+        rc = at ? bkt_buf_addf(&name, "%.*s%s%s", (int)(at - names[m]), names[m], local_name(s->name), at + 2)
                 : bkt_buf_add_str(&name, names[m]);
         if (rc == BKT_OK && exists(bkt_buf_str(&name), s->set))
             rc = add_part(s, bkt_buf_str(&name), addrs[m], UINT64_MAX, err);
@@ -199,7 +202,8 @@ static const struct {
 static bool has_member(const struct source *s, const char *end)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
-    return bkt_buf_addf(&name, "%s%s", plain(s->name), end) == BKT_OK && exists(bkt_buf_str(&name), s->set);
+    return bkt_buf_addf(&name, "%s%s", local_name(s->name), end) == BKT_OK &&
+           exists(bkt_buf_str(&name), s->set);
 }
 
 static const char *guess(const struct source *s)
@@ -223,12 +227,12 @@ static int open_by(const char *driver, struct source *s, hid_t member, struct bk
 static int open_found(struct source *s, hid_t member, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    if (strchr(s->name, '%') && !exists(plain(s->name), s->set))
+    if (strchr(s->name, '%') && !exists(local_name(s->name), s->set))
         return open_by("family", s, member, err);
     int rc = open_by("sec2", s, member, &why); /* no check before: that would be a request */
     if (rc == BKT_OK || rc == BKT_ENOMEM)
         return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
-    const char *other = exists(plain(s->name), s->set) ? NULL : guess(s);
+    const char *other = exists(local_name(s->name), s->set) ? NULL : guess(s);
     if (!other)
         return bkt_err_copy(err, rc, &why);
     h5_closep(&s->fapl);

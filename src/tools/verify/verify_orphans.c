@@ -57,7 +57,7 @@ int bkt_verify_list(struct bkt_verify *v)
 }
 
 /* Size of an unencoded chunk object, the same for all; 0: chunks are encoded, or of variable size. */
-static uint64_t plain_bytes(const struct bkt_dset *ds)
+static uint64_t unencoded_bytes(const struct bkt_dset *ds)
 {
     uint64_t n = ds->type ? ds->type->size : 0;
     if (ds->bad || !ds->type || ds->type->is_var || ds->n_filters || ds->layout.cls != BKT_D_CHUNKED)
@@ -78,7 +78,7 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
     }
     *r = (struct reached){
         .kind = o->kind, .cls = o->kind == BKT_DATASET ? o->dset.layout.cls : BKT_D_NONE, .rank = rank};
-    r->chunk_bytes = o->kind == BKT_DATASET ? plain_bytes(&o->dset) : 0;
+    r->chunk_bytes = o->kind == BKT_DATASET ? unencoded_bytes(&o->dset) : 0;
     for (unsigned i = 0; i < rank; i++)
         r->grid[i] = i < o->dset.space.rank && o->dset.layout.dims[i]
                          ? bkt_ceil_div(o->dset.space.dims[i], o->dset.layout.dims[i])

@@ -478,8 +478,8 @@ int bkt_value_tree_init_store(struct bkt_value_tree *c, const struct bkt_convers
 static bool add_step(struct bkt_recast *r, struct bkt_recast_step s)
 {
     struct bkt_recast_step *last = r->n ? &r->step[r->n - 1] : NULL;
-    bool plain = !s.fn && s.from_swapped == s.to_swapped;
-    if (plain && last && !last->fn && last->from_swapped == last->to_swapped &&
+    bool copied = !s.fn && s.from_swapped == s.to_swapped;
+    if (copied && last && !last->fn && last->from_swapped == last->to_swapped &&
         last->src + last->from_size == s.src &&
         last->dst + last->to_size == s.dst) { /* fields that stay neighbours */
         last->from_size = last->to_size += s.from_size;

@@ -71,9 +71,9 @@ struct bkt_member *bkt_convert_members(hid_t type, size_t n);
 /** Whether the type has variable-length lists or strings anywhere.  Variable-length strings inside others
  *  aren't what H5Tdetect_class() calls variable-length.  True also for an invalid id. */
 bool bkt_convert_is_var(hid_t type);
-/** Whether stored bytes of the type mean the same in any file: neither references nor heap addresses are in
- *  them. */
-bool bkt_convert_is_plain(hid_t type);
+/** Whether stored bytes of the type have a meaning in one file only: there are references or heap
+ *  addresses in them.  True also for an invalid id. */
+bool bkt_convert_has_pointers(hid_t type);
 /** The extent of a dataspace.  BKT_EUNSUP: as bkt_space_check(); BKT_EHDF5. */
 BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *err);
 

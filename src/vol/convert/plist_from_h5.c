@@ -82,7 +82,7 @@ int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err)
 
 /* ---- a dataset's list as HDF5 creates it ---- */
 
-static bool is_plain(hid_t dcpl, hid_t space)
+static bool has_only_defaults(hid_t dcpl, hid_t space)
 {
     H5D_fill_value_t fill = H5D_FILL_VALUE_USER_DEFINED;
     hsize_t          dims[H5S_MAX_RANK], maxdims[H5S_MAX_RANK];
@@ -196,7 +196,8 @@ static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_
 static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, bool kept, hid_t *out,
                       struct bkt_err *err)
 {
-    if (!t->is_var && is_plain(dcpl, space)) { /* for variable-length data HDF5 changes the fill time */
+    /* for variable-length data HDF5 changes the fill time */
+    if (!t->is_var && has_only_defaults(dcpl, space)) {
         *out = H5Pcopy(dcpl);
         if (*out < 0)
             return failed(err);

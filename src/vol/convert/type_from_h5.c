@@ -291,9 +291,9 @@ bool bkt_convert_is_var(hid_t type)
     return cls == H5T_NO_CLASS;
 }
 
-bool bkt_convert_is_plain(hid_t type)
+bool bkt_convert_has_pointers(hid_t type)
 {
-    return H5Tdetect_class(type, H5T_REFERENCE) <= 0 && !bkt_convert_is_var(type);
+    return H5Tdetect_class(type, H5T_REFERENCE) > 0 || bkt_convert_is_var(type);
 }
 
 /* ---- whether the model's type holds everything ---- */
@@ -354,10 +354,10 @@ static int encode(hid_t type, struct bkt_type *t, struct bkt_err *err)
 {
     size_t n = 0;
     /* a copy, since the encoding of a committed type would be marked as committed */
-    BKT_CLEANUP(bkt_hid_closep) hid_t plain = H5Tcopy(type);
-    BKT_NEED_H5(err, plain >= 0 && H5Tencode(plain, NULL, &n) >= 0, "encoding a datatype");
+    BKT_CLEANUP(bkt_hid_closep) hid_t transient = H5Tcopy(type);
+    BKT_NEED_H5(err, transient >= 0 && H5Tencode(transient, NULL, &n) >= 0, "encoding a datatype");
     BKT_PASS_MEM(err, bkt_buf_resize(&t->encoded, n));
-    BKT_PASS(BKT_PASS_H5(err, H5Tencode(plain, t->encoded.ptr, &n), "encoding a datatype"));
+    BKT_PASS(BKT_PASS_H5(err, H5Tencode(transient, t->encoded.ptr, &n), "encoding a datatype"));
     BKT_TRY(err, check_encoded(t, err), "a datatype that can't be stored");
     return BKT_OK;
 }

@@ -59,8 +59,8 @@ hid_t bkt_copier_memory_type(hid_t stored);
 
 struct bkt_written;
 /** Copy the elements of some chunks of a dataset that is made already; for parts of a copy that another
- *  process makes.  The type must be plain (bkt_convert_is_plain()), and both extents equal.  In two processes
- *  the elements go to memory, and from there to the copy.  Both have the same @p w.
+ *  process makes.  The type must have no pointers (bkt_convert_has_pointers()), and both extents must be
+ *  equal.  In two processes the elements go to memory, and from there to the copy.  Both have the same @p w.
  *  @param w      by index, each once; no element of the dataset outside of them is touched
  *  @param read   if @p to is H5I_INVALID_HID: the elements are appended; else NULL
  *  @param wrote  if @p from is H5I_INVALID_HID: they are read from the place where it is; else NULL

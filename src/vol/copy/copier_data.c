@@ -54,9 +54,9 @@ static bool chunks_agree(const struct data *d)
     unsigned opts = 0;
     /* with chunk options HDF5 would take the connector's chunks at the edge, which are filtered, for
      * unfiltered ones */
-    return d->chunked && (!d->c->o->sparse || H5Pget_nfilters(d->dcpl) > 0) && bkt_convert_is_plain(type) &&
-           H5Pget_chunk_opts(d->dcpl, &opts) >= 0 && (opts == 0 || domains) &&
-           bkt_filters_agree(d->from, d->to);
+    return d->chunked && (!d->c->o->sparse || H5Pget_nfilters(d->dcpl) > 0) &&
+           !bkt_convert_has_pointers(type) && H5Pget_chunk_opts(d->dcpl, &opts) >= 0 &&
+           (opts == 0 || domains) && bkt_filters_agree(d->from, d->to);
 }
 
 /* False: not possible this way. */
@@ -234,13 +234,13 @@ static uint64_t most_elements(const struct data *d)
 /* Whether it is worth the requests to look for elements that were never written. */
 static bool looks_for_holes(const struct data *d, const struct bkt_blocks *b)
 {
-    const bool large = bkt_blocks_all(b) > 1, plain = !d->v.has_pointers, native = !bkt_vobj_of_id(d->from);
+    const bool large = bkt_blocks_all(b) > 1, native = !bkt_vobj_of_id(d->from);
     if (d->outside)
         return large;
     if (!d->chunked)
         return d->status != H5D_SPACE_STATUS_ALLOCATED &&
                (d->c->o->sparse || (large && bkt_written_listable(d->from)));
-    return d->c->o->sparse || plain || ((large || native) && bkt_written_listable(d->from));
+    return d->c->o->sparse || !d->v.has_pointers || ((large || native) && bkt_written_listable(d->from));
 }
 
 static int move_elements(struct data *d)

@@ -147,7 +147,7 @@ int bkt_copy_values_of(const struct bkt_copier *c, hid_t stored, struct bkt_copy
         v->in = c->o->refs == BKT_REFS_NULL ? without_references(stored) : H5Tcopy(stored);
         v->out = v->in < 0 ? v->in : H5Tcopy(v->in);
     }
-    v->has_pointers = v->in >= 0 && !bkt_convert_is_plain(v->in);
+    v->has_pointers = v->in >= 0 && bkt_convert_has_pointers(v->in);
     return (v->in < 0 && c->o->refs != BKT_REFS_NULL) || (v->in >= 0 && v->out < 0)
                ? bkt_copy_failed(c, "making a memory type")
                : BKT_OK;

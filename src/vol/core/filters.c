@@ -279,7 +279,7 @@ static void add(uint64_t *sum, const void *p, size_t n) { *sum = bkt_digest(p, n
 static bool add_type(uint64_t *sum, hid_t type)
 {
     size_t                            n    = 0;
-    BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Tcopy(type); /* turns a committed type into a plain one */
+    BKT_CLEANUP(bkt_hid_closep) hid_t copy = H5Tcopy(type); /* turns a committed type into a transient one */
     if (copy < 0 || H5Tencode(copy, NULL, &n) < 0)
         return false;
     BKT_CLEANUP(bkt_freep) void *bytes = calloc(1, n + 1);

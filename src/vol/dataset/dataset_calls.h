@@ -49,7 +49,7 @@ struct bkt_dsel {
     bool           flat;      /* memory is one stretch, from element flat_at */
     uint64_t       flat_at;
 };
-/** A selection of @p extent as a plain struct.  @p space may be H5S_ALL (all of it), or made of another
+/** A selection of @p extent as a struct of chunk.  @p space may be H5S_ALL (all of it), or made of another
  *  extent.  @p extent NULL: the extent of @p space.  @p runs_out gets the memory that sel->runs points to
  *  (free()), or NULL. */
 BKT_NODISCARD int bkt_dsel_convert(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel,

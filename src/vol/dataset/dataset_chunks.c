@@ -68,12 +68,12 @@ static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
     const struct bkt_dset *d = &o->obj->dset;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf raw = {0};
     uint64_t offset[BKT_MAX_RANK];
-    bool     plain;
+    bool skips_filters;
     offset_of(o, c->coord, offset);
-    plain = bkt_chunk_is_plain(d, offset);
-    if (!is_split(o) && !plain)
+    skips_filters = bkt_chunk_skips_filters(d, offset);
+    if (!is_split(o) && !skips_filters)
         return BKT_OK;
-    if (!d->n_filters || plain) {
+    if (!d->n_filters || skips_filters) {
         c->info.filter_mask = 0;
         c->info.size        = d->type->size;
         for (unsigned i = 0; i < d->layout.rank; i++)
@@ -315,7 +315,7 @@ static int chunk_storage_size(struct bkt_vobj *o, H5VL_native_dataset_optional_a
     return BKT_OK;
 }
 
-/* Whether elements are stored plain, and shuffled only for the program: the chunk has the same length. */
+/* Whether elements are stored as they are, and shuffled only for the program.  The length is the same. */
 static bool only_shuffled(const struct bkt_vobj *o)
 {
     const struct bkt_dset *d = &o->obj->dset;
@@ -367,7 +367,7 @@ static int chunk_read(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *a
     BKT_PASS(check_direct(o, err));
     BKT_PASS(coord_of(o, offset, coord, err));
     BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
-    if (is_split(o) || only_shuffled(o) || bkt_chunk_is_plain(&o->obj->dset, offset))
+    if (is_split(o) || only_shuffled(o) || bkt_chunk_skips_filters(&o->obj->dset, offset))
         BKT_PASS(bkt_raw_chunk_read(io, offset, &raw, &a->chunk_read.filters, err));
     else
         BKT_PASS(bkt_chunk_read_raw(io, coord, &raw, &a->chunk_read.filters, err));

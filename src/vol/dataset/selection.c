@@ -8,7 +8,7 @@
 #include "vol/dataset/dataset_calls.h"
 #include "vol/plain/plain_file.h"
 
-/* ---- HDF5's selections as plain structs ---- */
+/* ---- HDF5's selections as structs of chunk ---- */
 
 static int get_extent(hid_t space, struct bkt_sel *sel, struct bkt_err *err)
 {

@@ -163,14 +163,14 @@ static int find_causes(const struct bkt_io *io, struct causes *out, struct bkt_e
 }
 
 /* How the call moved elements, of H5Pget_actual_selection_io_mode(). */
-static uint32_t selection_mode(const struct bkt_io *io, bool all, bool filtered, bool plain)
+static uint32_t selection_mode(const struct bkt_io *io, bool all, bool filtered, bool unfiltered)
 {
     uint32_t mode = 0;
-    bool mixed = filtered && plain, older = mixed || is_turned_off(io->dxpl);
+    bool mixed = filtered && unfiltered, older = mixed || is_turned_off(io->dxpl);
     for (size_t i = 0; i < io->n; i++) {
         const struct bkt_vobj *o = io->dsets[i];
         bool any = io->file_spaces[i] == H5S_ALL || H5Sget_select_npoints(io->file_spaces[i]) > 0;
-        if (!has_place(o) || (!any && !(plain && all && (mixed || !older))))
+        if (!has_place(o) || (!any && !(unfiltered && all && (mixed || !older))))
             continue;
         if (!o->obj->dset.n_filters)
             mode |= older ? SCALAR_IO : SELECTION_IO;
@@ -182,7 +182,7 @@ static uint32_t selection_mode(const struct bkt_io *io, bool all, bool filtered,
 
 static void report_selection(const struct bkt_io *io, bool all)
 {
-    bool filtered = false, plain = false;
+    bool filtered = false, unfiltered = false;
     uint32_t mode, cause = is_turned_off(io->dxpl) ? OFF_BY_PROGRAM : 0;
     if (H5Pexist(io->dxpl, "actual_selection_io_mode") <= 0 ||
         H5Pexist(io->dxpl, "no_selection_io_cause") <= 0)
@@ -191,10 +191,10 @@ static void report_selection(const struct bkt_io *io, bool all)
         bool has = has_place(io->dsets[i]);
         cause |= has ? 0 : OFF_BY_LAYOUT;
         filtered |= has && io->dsets[i]->obj->dset.n_filters;
-        plain |= has && !io->dsets[i]->obj->dset.n_filters;
+        unfiltered |= has && !io->dsets[i]->obj->dset.n_filters;
     }
     cause |= filtered && !cause ? OFF_BY_FILTER : 0;
-    mode = selection_mode(io, all, filtered, plain);
+    mode = selection_mode(io, all, filtered, unfiltered);
     (void)H5Pset(io->dxpl, "actual_selection_io_mode", &mode);
     (void)H5Pset(io->dxpl, "no_selection_io_cause", &cause);
 }

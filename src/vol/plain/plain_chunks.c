@@ -14,7 +14,7 @@ struct listing {
     uint64_t grid[H5S_MAX_RANK];     /* chunks per dimension of the extent */
     uint64_t max_grid[H5S_MAX_RANK]; /* the largest possible; for an unlimited dimension: any */
     unsigned unlimited; /* the dimension that the index puts first; 0: the coordinates are right */
-    bool     plain_edges;            /* partial chunks skip the filters */
+    bool unfiltered_edges; /* partial chunks skip the filters */
     unsigned n_filters;
     int (*each)(void *arg, const struct bkt_file_chunk *c);
     void *arg;
@@ -65,7 +65,7 @@ static int one_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t
             return H5_ITER_CONT;
         c.index = c.index * l->grid[d] + coord[d];
     }
-    if (l->plain_edges && is_partial(l, coord))
+    if (l->unfiltered_edges && is_partial(l, coord))
         c.mask = l->n_filters < 32 ? (1U << l->n_filters) - 1 : UINT32_MAX;
     l->rc = l->each(l->arg, &c);
     return l->rc < 0 ? H5_ITER_ERROR : H5_ITER_CONT;
@@ -130,7 +130,7 @@ static int learn(hid_t dset, struct listing *l, struct bkt_err *err)
         H5Pget_chunk_opts(dcpl, &opts) < 0 || H5Dget_chunk_index_type(dset, &type) < 0)
         return bkt_h5err_capture(err, "asking how chunks are stored");
     l->rank        = (unsigned)rank;
-    l->plain_edges = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
+    l->unfiltered_edges = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     l->n_filters   = (unsigned)n;
     for (unsigned d = 0; d < l->rank; d++) {
         l->grid[d]     = bkt_ceil_div(l->dims[d], l->cdims[d]);

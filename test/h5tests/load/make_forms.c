@@ -26,7 +26,7 @@ struct form {
     H5D_chunk_index_t index; /* of superblock 3; H5D_CHUNK_IDX_BTREE below that */
     unsigned          rank;
     hsize_t           dims[3], max[3], chunk[3];
-    bool              early, shrunk, plain_edges;
+    bool early, shrunk, unfiltered_edges;
 };
 static const struct form forms[] = {
     {"single", H5D_CHUNK_IDX_SINGLE, 2, {9, 7}, {9, 7}, {9, 7}, false, false, false},
@@ -35,14 +35,39 @@ static const struct form forms[] = {
     {"fixed_more", H5D_CHUNK_IDX_FARRAY, 2, {9, 14}, {30, 22}, {2, 5}, false, false, false},
     {"extensible", H5D_CHUNK_IDX_EARRAY, 2, {9, 14}, {H5S_UNLIMITED, 14}, {2, 5}, false, false, false},
     {"extensible_last", H5D_CHUNK_IDX_EARRAY, 2, {9, 14}, {9, H5S_UNLIMITED}, {2, 5}, false, false, false},
-    {"extensible_last_more", H5D_CHUNK_IDX_EARRAY, 2, {9, 14}, {31, H5S_UNLIMITED}, {2, 5}, false, false, false},
-    {"extensible_mid", H5D_CHUNK_IDX_EARRAY, 3, {5, 8, 6}, {5, H5S_UNLIMITED, 6}, {2, 3, 4}, false, false, false},
-    {"extensible_mid_more", H5D_CHUNK_IDX_EARRAY, 3, {5, 8, 6}, {11, H5S_UNLIMITED, 17}, {2, 3, 4}, false, false, false},
+    {"extensible_last_more",
+     H5D_CHUNK_IDX_EARRAY,
+     2,
+     {9, 14},
+     {31, H5S_UNLIMITED},
+     {2, 5},
+     false,
+     false,
+     false},
+    {"extensible_mid",
+     H5D_CHUNK_IDX_EARRAY,
+     3,
+     {5, 8, 6},
+     {5, H5S_UNLIMITED, 6},
+     {2, 3, 4},
+     false,
+     false,
+     false},
+    {"extensible_mid_more",
+     H5D_CHUNK_IDX_EARRAY,
+     3,
+     {5, 8, 6},
+     {11, H5S_UNLIMITED, 17},
+     {2, 3, 4},
+     false,
+     false,
+     false},
     {"btree2", H5D_CHUNK_IDX_BT2, 2, {9, 14}, {H5S_UNLIMITED, H5S_UNLIMITED}, {2, 5}, false, false, false},
     {"shrunk", H5D_CHUNK_IDX_BT2, 2, {9, 14}, {H5S_UNLIMITED, H5S_UNLIMITED}, {2, 5}, false, true, false},
     {"shrunk_last", H5D_CHUNK_IDX_EARRAY, 2, {9, 14}, {9, H5S_UNLIMITED}, {2, 5}, false, true, false},
-    {"plain_edges", H5D_CHUNK_IDX_FARRAY, 2, {9, 14}, {9, 14}, {2, 5}, false, false, true},
-    {"many", H5D_CHUNK_IDX_FARRAY, 1, {300}, {300}, {1}, false, false, false}, /* more than a layout lists (tools/load/load_link.c) */
+    {"unfiltered_edges", H5D_CHUNK_IDX_FARRAY, 2, {9, 14}, {9, 14}, {2, 5}, false, false, true},
+    {"many", H5D_CHUNK_IDX_FARRAY, 1, {300}, {300}, {1}, false, false, false}, /* more than a layout lists
+                                                                                  (tools/load/load_link.c) */
 };
 
 static void write_part(hid_t dset, const struct form *f, bool gaps)
@@ -71,7 +96,7 @@ static void form(hid_t file, const struct form *f, bool filtered, bool gaps, boo
         TRY(H5Pset_shuffle(dcpl)), TRY(H5Pset_deflate(dcpl, 5));
     if (f->early)
         TRY(H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY));
-    if (f->plain_edges && new_index)
+    if (f->unfiltered_edges && new_index)
         TRY(H5Pset_chunk_opts(dcpl, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS));
     hid_t dset = TRY(H5Dcreate2(file, name, H5T_STD_I32BE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
     write_part(dset, f, gaps);

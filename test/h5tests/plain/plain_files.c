@@ -104,7 +104,7 @@ static hid_t list_of(hid_t type, const struct plain_form *f, const struct plain_
         must_do(H5Pset_chunk(dcpl, (int)f->rank, f->chunk), "chunk");
     for (int i = 0; filters && i < 3 && filters->ids[i]; i++)
         must_do(set_filter(dcpl, filters->ids[i]), filters->name);
-    if (filters && filters->plain_edges)
+    if (filters && filters->unfiltered_edges)
         must_do(H5Pset_chunk_opts(dcpl, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS), "options");
     if (fill->value && H5Tdetect_class(type, H5T_VLEN) <= 0)
         must_do(H5Pset_fill_value(dcpl, type, fill->value > 0 ? value : NULL), "fill value");
@@ -155,7 +155,7 @@ bool plain_dataset(hid_t file, const char *name, hid_t type, const struct plain_
                    const struct plain_fill *fill)
 {
     bool chunked = f->chunk[0] > 1;
-    if (!chunked && filters && (filters->ids[0] || filters->plain_edges))
+    if (!chunked && filters && (filters->ids[0] || filters->unfiltered_edges))
         return false;
     hid_t dcpl = list_of(type, f, filters, fill);
     hid_t space = f->rank ? must_id(H5Screate_simple((int)f->rank, f->dims, f->max[0] ? f->max : NULL), "space")

@@ -29,7 +29,7 @@ struct plain_filters {
     const char *name;
     int         ids[3];    /* H5Z_FILTER_…; 0: no more */
     unsigned    mask;      /* every other chunk is stored with this filter mask, from the raw bytes */
-    bool        plain_edges;
+    bool unfiltered_edges;
 };
 extern const struct plain_filters plain_filters[];
 extern const size_t               plain_filters_n;

@@ -121,7 +121,7 @@ int bkt_json_fields(const void *text, size_t n, struct bkt_json_field *fields, s
 {
     struct bkt_json_scan s;
     bkt_json_scan_init(&s, text, n);
-    s.plain     = true;
+    s.unmarked = true;
     s.max_depth = MAX_DEPTH;
     int rc      = take_object(&s, fields, n_fields);
     bkt_secret_fini(&s.text);

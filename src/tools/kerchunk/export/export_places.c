@@ -152,7 +152,7 @@ static int on_object(const uint64_t *coord, uint64_t size, void *arg)
     return add(w->x, w->p, index, bkt_buf_str(&url), 0, size, w->err);
 }
 
-enum form { FORM_PLAIN, FORM_FILTERS, FORM_BLOSC, FORM_ZLIB, FORM_OTHER };
+enum form { FORM_UNENCODED, FORM_FILTERS, FORM_BLOSC, FORM_ZLIB, FORM_OTHER };
 
 /* The form of an object by its first bytes; *head: bytes before HDF5's. */
 static enum form form_of(const struct bkt_dsetio *io, const struct bkt_req *q, uint64_t size, size_t *head)
@@ -226,7 +226,7 @@ static int objects(struct walk *w)
 {
     enum form form = w->io->hdf5 ? FORM_FILTERS : FORM_BLOSC;
     BKT_PASS(bkt_chunk_keys_each(w->io, on_object, w, w->err));
-    if (bkt_chunk_object_is_plain(w->io)) {
+    if (bkt_chunk_object_is_unencoded(w->io)) {
         for (size_t i = 0; i < w->p->n; i++) {
             if (w->p->v[i].len != w->io->chunk_bytes)
                 refuse(w->p, "a chunk object has another size than its elements");

@@ -27,7 +27,7 @@ void kerchunk_doc_freep(struct kerchunk_doc **d)
     kerchunk_doc_free(*d);
 }
 
-/* No text has a NUL (scan.plain). */
+/* No text has a NUL (scan.unmarked). */
 static int copy(const struct bkt_json_scan_text *t, char **out)
 {
     *out = strndup(t->p, t->n);
@@ -138,7 +138,7 @@ int kerchunk_doc_parse(const void *p, size_t n, struct kerchunk_doc **out, struc
     BKT_FAIL_IF(err, n > KERCHUNK_DOC_MAX, BKT_EFORMAT, "document of %zu bytes: at most %zu are read", n,
                 KERCHUNK_DOC_MAX);
     bkt_json_scan_init(&s, p, n);
-    s.plain = true;
+    s.unmarked = true;
     s.max_depth = KERCHUNK_DOC_DEPTH;
     struct kerchunk_doc *d = calloc(1, sizeof *d);
     int rc = d ? read_value(&s, d) : BKT_ENOMEM;

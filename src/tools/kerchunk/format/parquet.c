@@ -33,7 +33,7 @@ struct page {
     int64_t type, size, stored; /* bytes decoded and in the file */
     int64_t n, encoding, levels_encoding;
     int64_t levels, repeats; /* version 2: bytes of levels before the values */
-    bool plain;              /* version 2: the values aren't compressed */
+    bool uncompressed;       /* version 2: the values aren't compressed */
 };
 
 /* ---- headers ---- */
@@ -47,7 +47,7 @@ static void data_header(struct thrift *t, struct page *p, bool second)
             (second && (thrift_take_int(t, &f, 5, &p->levels) || thrift_take_int(t, &f, 6, &p->repeats))))
             continue;
         if (f.id == 7 && second && (f.type == THRIFT_TRUE || f.type == THRIFT_FALSE))
-            p->plain = f.type == THRIFT_FALSE;
+            p->uncompressed = f.type == THRIFT_FALSE;
         else
             thrift_skip(t, f.type);
     }
@@ -97,7 +97,7 @@ static int page_bytes(struct parquet_column *c, const struct page *p, struct bkt
     struct parquet_table *t = c->table;
     size_t front = (size_t)p->levels, n = (size_t)p->stored, size = (size_t)p->size;
     c->at += n;
-    if (c->codec == PARQUET_PLAIN_BYTES || p->plain) {
+    if (c->codec == PARQUET_PLAIN_BYTES || p->uncompressed) {
         BKT_FAIL_IF(err, n != size, BKT_EFORMAT, "parquet: a plain page of %zu bytes, not %zu", n, size);
         *out = bkt_rd_of(in, n);
         return BKT_OK;

@@ -76,7 +76,7 @@ static int emit_values(const struct gather_plan *a, const struct gather_dset *d,
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src), space = H5Dget_space(src);
     hssize_t n = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     uint64_t bytes = 0;
-    if (n < 0 || !bkt_convert_is_plain(type) || !bkt_mul_u64((uint64_t)n, H5Tget_size(type), &bytes) ||
+    if (n < 0 || bkt_convert_has_pointers(type) || !bkt_mul_u64((uint64_t)n, H5Tget_size(type), &bytes) ||
         bytes > BKT_TOOL_BLOCK)
         return 0;
     BKT_PASS(shared_copy_say(out, err, "18", GATHER_VALUES, bytes));

@@ -385,7 +385,7 @@ static int same_values(const struct gather_dset *d, hid_t src, hid_t type, hid_t
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
     hssize_t                                 n = H5Sget_simple_extent_npoints(space);
-    if (n <= 0 || !bkt_convert_is_plain(type))
+    if (n <= 0 || bkt_convert_has_pointers(type))
         return BKT_OK; /* not compared */
     BKT_PASS(read_all(src, type, (size_t)n, &a, err));
     BKT_PASS(read_all(d->dst, type, (size_t)n, &b, err));

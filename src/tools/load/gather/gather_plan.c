@@ -90,7 +90,7 @@ static bool to_link(const struct gather_plan *a, hid_t src, unsigned rank, const
     H5D_layout_t                 lay   = H5Pget_layout(dcpl);
     for (unsigned i = 0; i < rank; i++)
         bytes *= dims[i];
-    if (!a->l->o->link || !bkt_convert_is_plain(type) || lay == H5D_COMPACT || lay == H5D_VIRTUAL ||
+    if (!a->l->o->link || bkt_convert_has_pointers(type) || lay == H5D_COMPACT || lay == H5D_VIRTUAL ||
         H5Pget_external_count(dcpl) > 0 || bytes <= SMALL)
         return false;
     return a->leading || (cdims[dim] && dims[dim] % cdims[dim] == 0);

@@ -148,7 +148,7 @@ static int take_heap_addresses(struct bkt_plain_dataset *s, hid_t type, struct b
     s->base       = s->text ? 1 : 0;
     if (H5Tget_class(type) == H5T_VLEN) {
         BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
-        s->base = bkt_convert_is_plain(base) ? H5Tget_size(base) : 0;
+        s->base = bkt_convert_has_pointers(base) ? 0 : H5Tget_size(base);
     }
     s->simple     = s->base > 0;
     s->native = addr > 8 || size > 8 || !heap_addresses_of(type, s->addr_bytes, &s->addresses);
@@ -207,7 +207,7 @@ static int take_chunks(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset 
         H5Pget_chunk_opts(dcpl, &opts) < 0)
         return bkt_h5err_capture(err, "asking for the chunks' shape");
     s->chunked          = true;
-    s->plain_edges      = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
+    s->unfiltered_edges = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     s->n_grid           = 1;
     d->layout.cls       = BKT_D_CHUNKED_REF_INDIRECT;
     for (unsigned i = 0; i < d->space.rank; i++)
@@ -267,11 +267,10 @@ static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bk
     BKT_CLEANUP(bkt_hid_closep) hid_t type  = H5Dget_type(s->dset);
     struct bkt_dset *d = &o->dset;
     BKT_NEED_H5(err, dcpl >= 0 && space >= 0 && type >= 0, "asking about a dataset");
-    bool plain = bkt_convert_is_plain(type);
     BKT_PASS(bkt_convert_keep_type(&s->v, type, err));
     H5D_layout_t layout = H5Pget_layout(dcpl);
     BKT_PASS(bkt_convert_from_space(space, &d->space, err));
-    if (!plain) /* elements hold addresses, which only HDF5 follows */
+    if (bkt_convert_has_pointers(type)) /* elements hold addresses, which only HDF5 follows */
         BKT_PASS(take_heap_addresses(s, type, err));
     BKT_NEED(err, (d->type = opaque(s->heaps ? s->addresses.size : H5Tget_size(type))));
     s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||

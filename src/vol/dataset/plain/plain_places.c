@@ -96,7 +96,7 @@ static int look_up(struct bkt_plain_dataset *s, const uint64_t *coord, struct bk
         rc = BKT_ERR(err, BKT_EHDF5, "HDF5 reads a chunk in an unexpected way");
     out->offset = seen.off;
     out->size   = seen.len;
-    if (s->plain_edges && partial)
+    if (s->unfiltered_edges && partial)
         out->mask = d->n_filters < 32 ? (UINT32_C(1) << d->n_filters) - 1 : UINT32_MAX;
     return rc;
 }

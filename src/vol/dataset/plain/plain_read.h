@@ -38,13 +38,13 @@ struct bkt_plain_dataset {
     bool complete;        /* all chunks' places are known */
     bool leaves_missing;  /* HDF5 leaves memory as it is where a chunk doesn't exist */
     bool looks_up;        /* places of single chunks can be looked up */
-    bool plain_edges;     /* partial chunks skip the filters */
+    bool unfiltered_edges; /* partial chunks skip the filters */
     bool heaps;           /* elements hold heap addresses, so HDF5 converts them (plain_heaps.h) */
     bool heaps_elsewhere; /* heaps: few lie between the chunks (plain_heaps.c) */
     struct bkt_heap_addresses addresses; /* heaps: the places of these addresses */
     unsigned addr_bytes, size_bytes;     /* heaps: of addresses and sizes in the file */
     uint64_t user_block;                 /* heaps: bytes; addresses count from its end */
-    bool simple, text; /* heaps: an element is one sequence of plain values; it is a string */
+    bool simple, text; /* heaps: an element is one sequence of values without pointers; it is a string */
     size_t base;       /* simple: bytes of one such value */
     uint64_t header;   /* address, without the user block */
     uint64_t n_grid;   /* chunks in the grid */
