@@ -19,7 +19,7 @@ def build(folder):
 
 def hdf5_option():
     """The HDF5 that ./check or ./try built, unless the user names another."""
-    prefix = subprocess.run([os.path.join(ROOT, "config", "hdf5.sh"), "--prefix"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    prefix = subprocess.run([os.path.join(ROOT, "config", "libraries", "hdf5.sh"), "--prefix"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     return [f"-DHDF5_ROOT={prefix}"] if os.path.exists(os.path.join(prefix, ".complete")) and "HDF5_ROOT" not in os.environ else []
 
 

@@ -19,13 +19,13 @@ def python_that(can):
 # Over https: the way, the test of a Python for it, and the message where no Python passes.
 IN_PYTHON = {"zarr": ("import zarr, fsspec, aiohttp; assert int(zarr.__version__.split('.')[0]) >= 3",
                       "no zarr-python 3 with fsspec and aiohttp"),
-             "samples_local": ("import h5py, tables, xxhash, numpy, blosc, lmdb", "not installed (config/packages-test.txt)"),
+             "samples_local": ("import h5py, tables, xxhash, numpy, blosc, lmdb", "not installed (config/packages/test.txt)"),
              "h5py": ("import h5py, fsspec, aiohttp", "not installed (Debian: python3-h5py python3-fsspec python3-aiohttp)")}
 
 
 def netcdf_prefix(hdf5):
     """The netCDF-C that reads from web servers: (prefix, ""), or (None, the reason why it is missing)."""
-    script = os.path.join(os.path.dirname(HERE), "config", "netcdf.sh")
+    script = os.path.join(os.path.dirname(HERE), "config", "libraries", "netcdf.sh")
     ours = subprocess.run([script, "--byterange", "--prefix", hdf5], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     why = "not installed"
     for prefix in (ours, "/usr/local", "/usr"):
@@ -36,12 +36,12 @@ def netcdf_prefix(hdf5):
             why = "the installed one reads no files on web servers"
         except OSError:
             pass
-    return None, f"{why}; config/netcdf.sh --byterange builds one"
+    return None, f"{why}; config/libraries/netcdf.sh --byterange builds one"
 
 
 def ncdump(hdf5):
     """netCDF-C's ncdump for an HDF5 that the connector can serve, or None."""
-    script = os.path.join(os.path.dirname(HERE), "config", "netcdf.sh")
+    script = os.path.join(os.path.dirname(HERE), "config", "libraries", "netcdf.sh")
     prefix = subprocess.run([script, "--prefix", hdf5], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     path = os.path.join(prefix, "bin", "ncdump")
     return path if os.path.exists(path) else None
@@ -62,7 +62,7 @@ class Peers:
         self.missing.update({how: why for how, (_, why) in IN_PYTHON.items() if not self.pythons[how]})
         self.bindir, self.ncdump = os.path.join(hdf5, "bin"), ncdump(hdf5)
         if not self.ncdump:
-            self.missing["ncdump"] = "config/netcdf.sh builds netCDF-C for this HDF5"
+            self.missing["ncdump"] = "config/libraries/netcdf.sh builds netCDF-C for this HDF5"
         prefix, why = netcdf_prefix(hdf5)
         self.ncread = os.path.join(folder, "ncread")
         if not prefix:

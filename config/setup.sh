@@ -50,7 +50,7 @@ need_hdf5() {
     fi
     candidate=$(LC_ALL=C apt-cache policy libhdf5-dev 2>/dev/null | sed -n 's/^ *Candidate: *//p')
     if [ -n "$candidate" ] && dpkg --compare-versions "$candidate" ge 1.14; then
-        need_packages "$root/config/packages-hdf5-system.txt"
+        need_packages "$root/config/packages/hdf5-system.txt"
         hdf5_option=-DHDF5_ROOT= hdf5_bin=/usr/bin
         return
     fi
@@ -63,11 +63,11 @@ own_hdf5() { cached_hdf5 "HDF5 1.14 once, for this user ($1)"; }
 mpi_hdf5() { cached_hdf5 "HDF5 1.14 with MPI once, for this user" "--$1"; }
 cached_hdf5() { # cached_hdf5 WHAT [option of hdf5.sh]
     what=$1; shift
-    prefix=$("$root/config/hdf5.sh" "$@" --prefix)
+    prefix=$("$root/config/libraries/hdf5.sh" "$@" --prefix)
     if [ ! -e "$prefix/.complete" ]; then
-        need_packages "$root/config/packages-hdf5.txt"
+        need_packages "$root/config/packages/hdf5.txt"
         say "building $what"
-        prefix=$("$root/config/hdf5.sh" "$@") || exit 1
+        prefix=$("$root/config/libraries/hdf5.sh" "$@") || exit 1
     fi
     hdf5_option=-DHDF5_ROOT=$prefix hdf5_bin=$prefix/bin
 }

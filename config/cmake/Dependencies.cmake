@@ -1,8 +1,8 @@
-# Libraries, each as one imported target.  Debian's package names are in config/packages-build.txt.
+# Libraries, each as one imported target.  Debian's package names are in config/packages/build.txt.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
-set(hint "install the packages listed in config/packages-build.txt (./try does it)")
+set(hint "install the packages listed in config/packages/build.txt (./try does it)")
 function(bkt_need prefix module) # bkt_need(CURL libcurl>=7.76) -> PkgConfig::CURL
     pkg_check_modules(${prefix} IMPORTED_TARGET GLOBAL ${module})
     if(NOT ${prefix}_FOUND)
@@ -42,7 +42,7 @@ bkt_need_plain(SZ szlib.h sz)
 bkt_need_plain(BZ2 bzlib.h bz2)
 
 if(BUILD_TESTING)
-    set(hint "install the packages listed in config/packages-test.txt (./check does it), or use -DBUILD_TESTING=OFF")
+    set(hint "install the packages listed in config/packages/test.txt (./check does it), or use -DBUILD_TESTING=OFF")
     bkt_need(CMOCKA cmocka)
 endif()
 

@@ -1,5 +1,5 @@
 # HDF5 >= 1.14, as target Bkt::HDF5, from the first of:
-#   -DHDF5_ROOT=... (or the environment variable), the system, what config/hdf5.sh built into the user's cache.  The system's comes
+#   -DHDF5_ROOT=... (or the environment variable), the system, what config/libraries/hdf5.sh built into the user's cache.  The system's comes
 #   first since the system's programs (h5py, netCDF) load only a plugin that was built for their HDF5.
 # Also BKT_HDF5_PARALLEL (built with MPI), BKT_HDF5_VERSION, BKT_HDF5_BINDIR (the tools), BKT_HDF5_LIBDIR, BKT_HDF5_TESTDATA (empty if not there),
 # BKT_HDF5_STATIC (a prefix with libhdf5.a alone: the tool has HDF5 inside, and the installed plugin serves other HDF5s).
@@ -15,7 +15,7 @@ if(NOT HDF5_ROOT)
     endforeach()
 endif()
 if(NOT HDF5_ROOT AND NOT BKT_PC_HDF5_FOUND)
-    execute_process(COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/config/hdf5.sh" --prefix
+    execute_process(COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/config/libraries/hdf5.sh" --prefix
         OUTPUT_VARIABLE cached OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     if(cached AND NOT EXISTS "${cached}/.complete") # one built by another compiler or with other options will do
         get_filename_component(dir "${cached}" DIRECTORY)
@@ -55,7 +55,7 @@ if(HDF5_ROOT)
     endif()
 else()
     if(NOT BKT_PC_HDF5_FOUND)
-        message(FATAL_ERROR "HDF5 1.14 or newer not found.  Build it into your cache with config/hdf5.sh (./try does it), "
+        message(FATAL_ERROR "HDF5 1.14 or newer not found.  Build it into your cache with config/libraries/hdf5.sh (./try does it), "
             "or give -DHDF5_ROOT=PREFIX, or build without the plugin by -DBKT_WITHOUT_HDF5=ON")
     endif()
     find_library(BKT_HDF5_LIBRARY NAMES hdf5 hdf5_serial HINTS ${BKT_PC_HDF5_LIBRARY_DIRS} REQUIRED)

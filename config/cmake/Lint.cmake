@@ -10,5 +10,5 @@ if(BKT_RUN_CLANG_TIDY AND BKT_CPPCHECK)
         USES_TERMINAL VERBATIM)
 else()
     add_custom_target(lint COMMAND "${CMAKE_COMMAND}" -E echo
-        "clang-tidy and cppcheck are needed: config/packages-lint.txt" COMMAND "${CMAKE_COMMAND}" -E false VERBATIM)
+        "clang-tidy and cppcheck are needed: config/packages/lint.txt" COMMAND "${CMAKE_COMMAND}" -E false VERBATIM)
 endif()

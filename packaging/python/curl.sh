@@ -7,7 +7,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-config=$here/../../config
+libraries=$here/../../config/libraries
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/h5bucket
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
 parts() {
@@ -19,10 +19,10 @@ prefix=$cache/curl-static-$(parts | sha256sum | cut -c1-10)
 [ "${1:-}" != --prefix ] && [ ! -e "$prefix/.complete" ] || { echo "$prefix"; exit 0; }
 
 name=curl
-. "$config/build_once.sh"
-more_packages=" and config/packages-build.txt"
+. "$libraries/build_once.sh"
+more_packages=" and config/packages/build.txt"
 build_once apt-get dpkg-source cmake cc
-. "$config/debian_source.sh"
+. "$libraries/debian_source.sh"
 step "fetching the source of curl" debian_source "$work" "$suite" curl
 src=$(echo "$work"/src/curl-*)
 

@@ -3,10 +3,10 @@
 #
 #   domains.sh [--seconds N] [--seed N] [--keep FOLDER]
 #
-# HDF5 is built for that once, into the user's cache (config/hdf5_asan.sh).
+# HDF5 is built for that once, into the user's cache (config/libraries/hdf5_asan.sh).
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
-prefix=$("$root/config/hdf5_asan.sh")
+prefix=$("$root/config/libraries/hdf5_asan.sh")
 build=$root/build/fuzz-domains
 cd "$root"
 cmake --preset asan -B "$build" "-DHDF5_ROOT=$prefix" > "$build.log" 2>&1 &&

@@ -8,7 +8,7 @@ need_tree "packages are built and tried whole by ./check --all (some minutes)"
 . "$source/config/setup.sh"
 case $release in
 12) suite=bookworm clients="ca-certificates gcc hdf5-tools libc6-dev make pkg-config python3-h5py cmake" ;;
-13) suite=trixie clients=$(listed "$source/config/packages-clients.txt") ;;
+13) suite=trixie clients=$(listed "$source/config/packages/clients.txt") ;;
 esac
 packaging=$source/packaging/debian
 # shellcheck disable=SC2086 # words

@@ -9,7 +9,7 @@ need_tree "HDF5 2.x of Debian unstable is tried by ./check --all (some minutes)"
 [ -e "$loader/h5bucket/hdf5-1.14.so" ] || skip "this build's HDF5 is not 1.14"
 . "$source/config/setup.sh"
 # shellcheck disable=SC2046 # words
-tree=$("$source/packaging/debian/tree" sid $(listed "$source/config/packages-build.txt") hdf5-tools libhdf5-dev python3-h5py)
+tree=$("$source/packaging/debian/tree" sid $(listed "$source/config/packages/build.txt") hdf5-tools libhdf5-dev python3-h5py)
 work_folder
 mkdir "$work/source" "$work/loader" "$work/loader/h5bucket" "$work/older"
 tar -C "$source" --exclude=./build --exclude=./.git -cf - . | tar -C "$work/source" -xf -

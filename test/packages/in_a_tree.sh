@@ -9,7 +9,7 @@ need_tree() {
     shift
     [ "$(id -u)" = 0 ] || skip "a tree of Debian needs root"
     for need in debootstrap unshare "$@"; do # the scripts have a $tool of their own
-        command -v "$need" > /dev/null || skip "no $need (config/packages-packaging.txt)"
+        command -v "$need" > /dev/null || skip "no $need (config/packages/packaging.txt)"
     done
 }
 

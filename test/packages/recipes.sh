@@ -13,9 +13,9 @@ grep -q "^Version: *$version$" $spec || fail "$spec has another version"
 grep -q "^  version: \"$version\"" conda/recipe.yaml || fail "conda/recipe.yaml has another version"
 grep -q "version(\"$version\"" spack/package.py || fail "spack/package.py has another version"
 
-# libraries of config/packages-build.txt, under their names elsewhere: in Debian, Fedora, conda, spack
+# libraries of config/packages/build.txt, under their names elsewhere: in Debian, Fedora, conda, spack
 while read -r debian fedora conda spack; do
-    grep -q "^$debian$" "$source/config/packages-build.txt" || fail "$debian isn't in config/packages-build.txt"
+    grep -q "^$debian$" "$source/config/packages/build.txt" || fail "$debian isn't in config/packages/build.txt"
     grep -q "^BuildRequires: *$fedora" $spec || fail "$spec lacks $fedora"
     grep -q "^    - $conda" conda/recipe.yaml || fail "conda/recipe.yaml lacks $conda"
     grep -q "depends_on(\"$spack" spack/package.py || fail "spack/package.py lacks $spack"
@@ -35,7 +35,7 @@ libxxhash-dev xxhash-devel xxhash xxhash
 libzstd-dev libzstd-devel zstd zstd
 zlib1g-dev zlib-devel zlib zlib-api
 NAMES
-[ "$(grep -c '^lib.*-dev$\|^zlib1g-dev$' "$source/config/packages-build.txt")" = 14 ] || fail "config/packages-build.txt has another library: add it to the recipes, and here"
+[ "$(grep -c '^lib.*-dev$\|^zlib1g-dev$' "$source/config/packages/build.txt")" = 14 ] || fail "config/packages/build.txt has another library: add it to the recipes, and here"
 
 python3 - << 'PY' || fail "spack/package.py or the wheel's Python files"
 import ast, pathlib

@@ -7,7 +7,7 @@ source=$1 base=${2:-}
 need_tree "the wheel is built and tried whole by ./check --all (some minutes); packages_python has its Python part" patchelf
 . "$source/config/setup.sh"
 # shellcheck disable=SC2046 # words
-tree=$("$source/packaging/debian/tree" trixie $(listed "$source/config/packages-clients.txt"))
+tree=$("$source/packaging/debian/tree" trixie $(listed "$source/config/packages/clients.txt"))
 work_folder
 "$source/packaging/python/build" --out "$work"
 cp "$source/test/packages/test_h5bucket.py" "$source/test/h5tests/helpers/web_folder.py" "$work/"

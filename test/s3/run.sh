@@ -4,7 +4,7 @@
 dir=$1
 shift
 if [ ! -e "$dir/env" ]; then
-    echo "skipped: no radosgw was started (install radosgw, ceph-mon and ceph-osd: config/packages-test.txt)"
+    echo "skipped: no radosgw was started (install radosgw, ceph-mon and ceph-osd: config/packages/test.txt)"
     exit 77
 fi
 . "$dir/env"

@@ -11,7 +11,7 @@ def made(name):
     """The folder of a repository; without the packages that make it, the test is skipped."""
     path = os.path.join(os.environ["BKT_SAMPLES"], name)
     if not os.path.exists(os.path.join(path, "complete")):
-        print("skipped: the sample repositories were not made (packages of config/packages-test.txt)")
+        print("skipped: the sample repositories were not made (packages of config/packages/test.txt)")
         sys.exit(77)
     return path
 

@@ -3,7 +3,7 @@
 
     copy_tools.py --hdf5 PREFIX --bin FOLDER --plugin FOLDER [--bucket URI] [--only WORD]
 
-h5dump must print the same for both results.  The files are those of config/hdf5-tests.sh.  Domains lie in
+h5dump must print the same for both results.  The files are those of config/libraries/hdf5-tests.sh.  Domains lie in
 folders, or below URI.
 """
 import argparse

@@ -4,7 +4,7 @@
     hdf5_suites.py --hdf5 PREFIX --plugin FOLDER [--bucket URI] [--only PROGRAM] [--show]
 
 With --bucket the programs' file names are domains in a folder below URI (setting `bucket`), else folders
-beside each other. config/hdf5-tests.sh builds the programs of that HDF5, once.  Exceptions are listed in
+beside each other. config/libraries/hdf5-tests.sh builds the programs of that HDF5, once.  Exceptions are listed in
 hdf5_suites_exceptions.txt, a reason beside each; an unused line there fails.
 """
 import argparse
@@ -87,9 +87,9 @@ def main():
     ap.add_argument("--only")
     ap.add_argument("--show", action="store_true")
     args = ap.parse_args()
-    made = subprocess.run([os.path.join(HERE, "..", "..", "..", "config", "hdf5-tests.sh"), args.hdf5], stdout=subprocess.PIPE, text=True)
+    made = subprocess.run([os.path.join(HERE, "..", "..", "..", "config", "libraries", "hdf5-tests.sh"), args.hdf5], stdout=subprocess.PIPE, text=True)
     if made.returncode:
-        print("skipped: HDF5's test programs could not be made (config/hdf5-tests.sh)")
+        print("skipped: HDF5's test programs could not be made (config/libraries/hdf5-tests.sh)")
         return 77
     tests = made.stdout.strip()
     rows, bad, good, out_of, puts = exceptions(args.bucket), 0, 0, 0, 0

@@ -5,7 +5,7 @@
 source=$1 hdf5=$2 fixtures=$3 plugins=$4 h5bucket=$5
 base=${6:-$fixtures/hsopen/home/test_user1/fx}
 here=$(cd "$(dirname "$0")" && pwd)
-netcdf=$("$source/config/netcdf.sh" "$hdf5") || { echo "skipped: netCDF-C could not be built"; exit 77; }
+netcdf=$("$source/config/libraries/netcdf.sh" "$hdf5") || { echo "skipped: netCDF-C could not be built"; exit 77; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0

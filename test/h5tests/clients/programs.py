@@ -159,7 +159,7 @@ def main():
         try:
             make(samples)
         except ImportError as missing:
-            print(f"skipped: {missing} (Debian 13: config/packages-test-hdf5-system.txt)")
+            print(f"skipped: {missing} (Debian 13: config/packages/test-hdf5-system.txt)")
             sys.exit(77)
         os.mkdir(top + "/bucket")
         for number, (kind, command) in enumerate([("read", c) for c in READ.split("\n") if c] + [("write", c) for c in WRITE.split("\n") if c]):

@@ -3,7 +3,7 @@
 
     repack_files.py --hdf5 PREFIX --bin FOLDER --plugin FOLDER [--bucket URI] [--only FILE] [--show]
 
-The files are those of config/hdf5-tests.sh; domains are made in folders, or below URI.  repack_exceptions.txt
+The files are those of config/libraries/hdf5-tests.sh; domains are made in folders, or below URI.  repack_exceptions.txt
 lists allowed differences, a reason beside each; an unused line there fails.
 """
 import argparse

@@ -3,7 +3,7 @@
 # domain; ncdump prints the same of both.  So it does when the program has added to the file, and to a domain loaded from it.
 source=$1 hdf5=$2 plugins=$3 h5bucket=$4 cc=$5 base=$6
 here=$(cd "$(dirname "$0")" && pwd)
-netcdf=$("$source/config/netcdf.sh" "$hdf5") || { echo "skipped: netCDF-C could not be built"; exit 77; }
+netcdf=$("$source/config/libraries/netcdf.sh" "$hdf5") || { echo "skipped: netCDF-C could not be built"; exit 77; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "$cc" -o "$work/write" "$here/write_netcdf.c" "-I$netcdf/include" "-L$netcdf/lib" -lnetcdf "-Wl,-rpath,$netcdf/lib:$hdf5/lib" || exit 1

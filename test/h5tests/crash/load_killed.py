@@ -185,7 +185,7 @@ def main():
         subprocess.run([args.make, files], check=True)
         if args.store == "s3":
             if not os.environ.get("BKT_PROXY"):
-                print("skipped: no proxy to freeze a PUT (nginx with Lua: config/packages-test.txt)")
+                print("skipped: no proxy to freeze a PUT (nginx with Lua: config/packages/test.txt)")
                 return 77
             os.mkdir(os.path.join(folder, "bucket"))
             shutil.move(files, os.path.join(folder, "bucket", "files"))

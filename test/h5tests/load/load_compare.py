@@ -12,7 +12,7 @@ file, and `h5diff` and `h5dump -p -H` compare both files. load_differences.txt l
 files that h5dump can't show, each line with its reason.  Its form is that of differences.txt, with TOOL/FILE
 as the domain.  An unused line fails the run.
 
-The files come from config/hdf5-tests.sh.  Every h5dump of a domain must have printed a statistics line with
+The files come from config/libraries/hdf5-tests.sh.  Every h5dump of a domain must have printed a statistics line with
 requests in it: HDF5 silently falls back to its native reader.  Standard library only.
 """
 import argparse
@@ -371,7 +371,7 @@ class Run(Tools):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, help="folder of h5dump and h5diff")
-    parser.add_argument("--hdf5", required=True, help="prefix of HDF5, for config/hdf5-tests.sh")
+    parser.add_argument("--hdf5", required=True, help="prefix of HDF5, for config/libraries/hdf5-tests.sh")
     parser.add_argument("--native", required=True, help="folder for what h5dump says of the files")
     parser.add_argument("--plugin", help="folder of the plugin")
     parser.add_argument("--tool", help="h5bucket")

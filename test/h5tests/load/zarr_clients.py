@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""zarr_clients.py: kerchunk's own sets by load, and xarray on the sets of export, both of Debian unstable (config/zarr.sh).
+"""zarr_clients.py: kerchunk's own sets by load, and xarray on the sets of export, both of Debian unstable (config/libraries/zarr.sh).
 
     zarr_clients.py --bin DIR --plugin DIR --tool H5BUCKET --source SOURCE
 
@@ -96,7 +96,7 @@ def main():
     if sample.sampled():
         print("skipped: a sample has neither kerchunk nor xarray; ./check --all fetches them")
         return 77
-    made = subprocess.run([os.path.join(o.source, "config", "zarr.sh")], stdout=subprocess.PIPE, text=True)
+    made = subprocess.run([os.path.join(o.source, "config", "libraries", "zarr.sh")], stdout=subprocess.PIPE, text=True)
     if made.returncode:
         print("skipped: kerchunk and zarr of Debian unstable could not be fetched, or do not run here")
         return 77

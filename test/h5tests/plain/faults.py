@@ -103,7 +103,7 @@ def main():
         parser.add_argument("--" + option, required=True)
     args = parser.parse_args()
     if "BKT_PROXY" not in os.environ:
-        print("skipped: no proxy (install nginx-light and libnginx-mod-http-lua: config/packages-test.txt)")
+        print("skipped: no proxy (install nginx-light and libnginx-mod-http-lua: config/packages/test.txt)")
         return 77
     Faults(args, hdf5_files.folder(args.hdf5)).main()
     return 1 if failures else 0

@@ -2,7 +2,7 @@
 """h5py_walk.py NAME [DRIVER]: print all that h5py reads of a file: links, objects, attributes, properties and values.
 
 DRIVER is one of h5py's: family, split, ros3.  Values are printed as sums, and those of huge datasets at some places.
-An object that h5py refuses is printed with the reason.  Needs h5py 3.13 (config/h5py.sh).
+An object that h5py refuses is printed with the reason.  Needs h5py 3.13 (config/libraries/h5py.sh).
 """
 import hashlib
 import itertools

@@ -3,7 +3,7 @@
 
     hdf5_tools.py --bin DIR --hdf5 PREFIX --plugin DIR --store http|s3|here [--only GLOB] [--programs NAME,...] [--show]
 
-The files are those of HDF5's own tests, the tools' and the library's (config/hdf5-tests.sh).  They lie on a web
+The files are those of HDF5's own tests, the tools' and the library's (config/libraries/hdf5-tests.sh).  They lie on a web
 server, in S3 or on this machine (hsds+file://), and nothing is prepared: no domain is made.  Each program runs on the local file, with HDF5's
 own connector, and on the name, from a folder in which no file lies.  Exit code, output and messages must be
 equal, byte by byte but for the name.  Files that native HDF5 refuses are refused.  hdf5_tools_differences.txt lists

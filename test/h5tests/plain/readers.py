@@ -24,10 +24,10 @@ WAYS = {"http": ["h5py", "h5py-ros3", "ncdump-bytes"], "s3": ["h5py", "ncdump"]}
 
 
 def built(script, *argv):
-    """The prefix of what a script in config/ builds; else the test is skipped."""
-    done = subprocess.run([os.path.join(ROOT, "config", script), *argv], stdout=subprocess.PIPE, text=True, check=False)
+    """The prefix of what a script in config/libraries builds; else the test is skipped."""
+    done = subprocess.run([os.path.join(ROOT, "config", "libraries", script), *argv], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        print(f"skipped: config/{script} could not make its programs")
+        print(f"skipped: config/libraries/{script} could not make its programs")
         sys.exit(77)
     return done.stdout.strip()
 

@@ -25,7 +25,7 @@ try:
     from hangar_file import BLOSC, NONE
     from hangar_repository import Repository
 except ImportError as e:
-    distribution_python.or_skip(e, "packages of config/packages-test.txt")
+    distribution_python.or_skip(e, "packages of config/packages/test.txt")
 import numpy
 
 TYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "longdouble"]

@@ -12,8 +12,8 @@ done
 # shellcheck source=../../../../config/setup.sh
 . "$source/config/setup.sh"
 # shellcheck disable=SC2046 # words
-tree=$("$source/packaging/debian/tree" trixie $(listed "$source/config/packages-parallel.txt"))
-netcdf=$("$source/config/netcdf-tests.sh")
+tree=$("$source/packaging/debian/tree" trixie $(listed "$source/config/packages/parallel.txt"))
+netcdf=$("$source/config/libraries/netcdf-tests.sh")
 work_folder
 cp -R "$loader" "$work/plugin"
 cp "$source"/test/h5tests/parallel/programs/* "$work/"

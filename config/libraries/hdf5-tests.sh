@@ -5,7 +5,7 @@
 #   hdf5-tests.sh HDF5_PREFIX            build unless it is there already; prints the folder as the only line on stdout
 #   hdf5-tests.sh --prefix HDF5_PREFIX   print where it would be (or is), build nothing
 #
-# config/hdf5.sh prints HDF5_PREFIX.  The folder then holds
+# config/libraries/hdf5.sh prints HDF5_PREFIX.  The folder then holds
 #   files/TOOL/…   HDF5's files of the tests of h5dump, h5ls, h5diff, h5repack, h5copy, …: shipped and generated
 #   files/test/…   those of the library's own tests: old formats, families and multi files of HDF5 1.6
 #   hl/, fortran/  test programs, and the files that they read
@@ -23,7 +23,7 @@ prefix=$cache/hdf5-tests-$( { echo "$hdf5"; sed -n '/^# --- build/,/^# --- insta
 
 name=hdf5-tests
 . "$here/build_once.sh"
-[ -e "$hdf5/lib/libhdf5_test.so" ] || die "$hdf5 has no libhdf5_test.so: not built by config/hdf5.sh"
+[ -e "$hdf5/lib/libhdf5_test.so" ] || die "$hdf5 has no libhdf5_test.so: not built by config/libraries/hdf5.sh"
 build_once apt-get cc gfortran tar
 . "$here/debian_source.sh"
 # The original tar file alone: apt checks its sum, and Debian's packaging is not needed.

@@ -15,7 +15,7 @@ build_once() {
         exit 0
     fi
     for tool in "$@"; do
-        command -v "$tool" >/dev/null || die "$tool is missing: install the packages listed in config/packages-hdf5.txt${more_packages:-}"
+        command -v "$tool" >/dev/null || die "$tool is missing: install the packages listed in config/packages/hdf5.txt${more_packages:-}"
     done
     work=$(mktemp -d "${TMPDIR:-/tmp}/h5bucket-$name.XXXXXX")
     log=$cache/$name-build.log

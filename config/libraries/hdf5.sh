@@ -3,12 +3,12 @@
 #
 #   hdf5.sh            build unless it is there already; prints the prefix as the only line on stdout
 #   hdf5.sh --prefix   print where it would be (or is), build nothing
-#   hdf5.sh --mpi [--prefix]   the same of a parallel HDF5, with the system's Open MPI (config/packages-mpi.txt); without Fortran
+#   hdf5.sh --mpi [--prefix]   the same of a parallel HDF5, with the system's Open MPI (config/packages/mpi.txt); without Fortran
 #   hdf5.sh --mpich [--prefix]   the same with the system's MPICH
 #   hdf5.sh --static [--prefix]   libhdf5.a alone, for a tool that has HDF5 inside (packages for systems without HDF5 1.14)
 #
 # For machines whose own HDF5 is older than 1.14 (Debian 12 has 1.10).  The Debian mirror is the one that apt uses;
-# the system's package lists are not touched.  Needs the packages of config/packages-hdf5.txt.
+# the system's package lists are not touched.  Needs the packages of config/packages/hdf5.txt.
 # H5BUCKET_HDF5_JOBS sets the number of compile jobs; TMPDIR the place of the build (about 600 MB).
 set -eu
 
@@ -42,7 +42,7 @@ if [ "${1:-}" = --prefix ] || [ -e "$prefix/.complete" ]; then
     exit 0
 fi
 if [ -n "$mpi" ]; then
-    more_packages=" and config/packages-mpi.txt"
+    more_packages=" and config/packages/mpi.txt"
     build_once apt-get dpkg-source cmake cc "mpicc$mpich" "mpiexec$mpich"
 elif [ -n "$static" ]; then
     build_once apt-get dpkg-source cmake cc

@@ -21,7 +21,7 @@ prefix=$cache/h5py-$( { echo "$hdf5"; cat "$here/unpacked_python.sh"; sed -n '/^
 name=h5py
 . "$here/build_once.sh"
 for library in libhdf5 libhdf5_hl; do # of the version that Debian 13's h5py was built for
-    [ -e "$hdf5/lib/$library.so.310" ] || die "$hdf5 has no $library.so.310: not HDF5 1.14 as config/hdf5.sh builds it"
+    [ -e "$hdf5/lib/$library.so.310" ] || die "$hdf5 has no $library.so.310: not HDF5 1.14 as config/libraries/hdf5.sh builds it"
 done
 build_once apt-get dpkg-deb
 . "$here/debian_source.sh"

@@ -4,7 +4,7 @@
 #   hdf5_asan.sh            build unless it is there already; prints the prefix as the only line on stdout
 #   hdf5_asan.sh --prefix   print where it would be (or is), build nothing
 #
-# As config/hdf5.sh; H5BUCKET_HDF5_SOURCE names an unpacked source that is taken instead of Debian's.
+# As config/libraries/hdf5.sh; H5BUCKET_HDF5_SOURCE names an unpacked source that is taken instead of Debian's.
 set -eu
 
 VERSION=1.14.5
