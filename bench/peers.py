@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = os.path.join(HERE, "programs")
 # GDAL lists a file's folder on opening unless this forbids it; all other options have their defaults.
 GDAL_ENV = {"GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
 
@@ -68,7 +69,7 @@ class Peers:
         if not prefix:
             self.missing["netcdf"] = why
         else:
-            subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", self.ncread, os.path.join(HERE, "ncread.c"), f"-I{prefix}/include",
+            subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", self.ncread, os.path.join(PROGRAMS, "ncread.c"), f"-I{prefix}/include",
                             f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lnetcdf"], check=True)
 
     def tool(self, words):
@@ -80,13 +81,13 @@ class Peers:
     def command(self, how, source, what):
         """(command, more environment) that runs scenario `what` on the file at `source`"""
         if how == "gdal":
-            return [self.python, os.path.join(HERE, "gdalread.py"), "/vsicurl/" + source, *what], GDAL_ENV
+            return [self.python, os.path.join(PROGRAMS, "gdalread.py"), "/vsicurl/" + source, *what], GDAL_ENV
         if how == "samples":
             return [os.path.join(self.programs, "bench_samplesread"), source, os.path.join(self.folder, what[0]), *what[1:]], {}
         if how == "samples_local":
-            return [self.pythons[how], "-B", os.path.join(HERE, "samplesh5py.py"), "read", source, os.path.join(self.folder, what[0]), *what[1:]], {}
+            return [self.pythons[how], "-B", os.path.join(PROGRAMS, "samplesh5py.py"), "read", source, os.path.join(self.folder, what[0]), *what[1:]], {}
         if how in IN_PYTHON:
-            return [self.pythons[how], os.path.join(HERE, "pyread.py"), how, source, *what], {}
+            return [self.pythons[how], os.path.join(PROGRAMS, "pyread.py"), how, source, *what], {}
         if how == "netcdf":
             return [self.ncread, source + "#mode=bytes", *what], {}
         return [os.path.join(self.programs, "bench_h5read"), how, source, *what], {}

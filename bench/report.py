@@ -1,6 +1,6 @@
 """The tables and the pictures, made from rows: {name: {"title", "goals", "good", "by": [[who, {what: number} or {"missing": why}]]}}.
 
-results.json keeps the rows of each benchmark ("read": bench/run, "plain": bench/run --plain, "write": bench/write) and the machine of
+figures/results.json keeps the rows of each benchmark ("read": bench/run, "plain": bench/run --plain, "write": bench/write) and the machine of
 each.  A run of some scenarios replaces their rows and leaves the others. results.md and the pictures are made
 from all rows."""
 import datetime
@@ -9,7 +9,7 @@ import json
 import os
 import platform
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+FIGURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "figures")
 RESULTS = "results.json"
 
 UNITS = {"R": "{:.2f}", "wall": "{:.2f} s", "phase": "{:.2f} s", "requests": "{:.0f}", "MiB": "{:.1f} MiB", "CPU": "{:.2f} s",
@@ -142,7 +142,7 @@ PARTS = (("read", "Reading", "bench/run", read_tables, "results.svg"), ("plain",
 
 
 def put(name, text):
-    with open(os.path.join(HERE, name), "w", encoding="utf-8") as f:
+    with open(os.path.join(FIGURES, name), "w", encoding="utf-8") as f:
         f.write(text)
 
 
@@ -150,7 +150,7 @@ def save(part, about, rows, order):
     """Put rows in place of those of the same name.  Rows from another machine, or of a scenario that no
     longer exists, are removed."""
     try:
-        with open(os.path.join(HERE, RESULTS), encoding="utf-8") as f:
+        with open(os.path.join(FIGURES, RESULTS), encoding="utf-8") as f:
             everything = json.load(f)
     except FileNotFoundError:
         everything = {}
@@ -159,7 +159,7 @@ def save(part, about, rows, order):
     both = {**(kept["rows"] if kept.get("about") == about else {}), **rows}
     everything[part] = {"about": about, "rows": {name: both[name] for name in order if name in both}}
     put(RESULTS, json.dumps(everything, indent=1, ensure_ascii=False) + "\n")
-    text = ["# Results", "", "How to read this: [README.md](README.md). Written by `bench/run --save` and `bench/write --save`."]
+    text = ["# Results", "", "How to read this: [README.md](../README.md). Written by `bench/run --save` and `bench/write --save`."]
     for name, title, command, to_text, image in PARTS:
         if name in everything:
             text += ["", f"## {title} (`{command}`)", "", f"![wall times]({image})", "", to_text(everything[name]["rows"], everything[name]["about"])]

@@ -17,7 +17,7 @@ def make(folder, python):
     bucket = os.path.join(folder, "bucket")
     os.makedirs(bucket, exist_ok=True)
     subprocess.run([python, "-B", MAKER, bucket, "--bench", "--small", str(SMALL), "--large", str(LARGE)], check=True)
-    subprocess.run([python, "-B", os.path.join(HERE, "samplesh5py.py"), "list", os.path.join(bucket, "bench"), folder], check=True)
+    subprocess.run([python, "-B", os.path.join(HERE, "programs", "samplesh5py.py"), "list", os.path.join(bucket, "bench"), folder], check=True)
     os.remove(os.path.join(bucket, "bench", "values.bin"))
     shutil.rmtree(os.path.join(HERE, "__pycache__"), ignore_errors=True)
 

@@ -327,7 +327,7 @@ class FullSize(Tests):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plugin", required=True)
-    parser.add_argument("--pattern", required=True, help="bench/h5read.c")
+    parser.add_argument("--pattern", required=True, help="bench/programs/h5read.c")
     args = parser.parse_args()
     make_fields()
     make_manies()

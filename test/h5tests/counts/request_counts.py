@@ -88,7 +88,7 @@ class Domain:
 
 
 def make_pattern_domains():
-    """The data that bench/h5read.c reads: references into one file, many small things, a large chunk table."""
+    """The data that bench/programs/h5read.c reads: references into one file, many small things, a large chunk table."""
     number = {"class": "H5T_FLOAT", "base": "H5T_IEEE_F32LE"}
     put("data/field.bin", array.array("f", range(TILES * TILES * TILE * TILE)).tobytes())
     field, size = Domain("field.h5", 5), TILE * TILE * 4
@@ -559,7 +559,7 @@ def main():
     parser.add_argument("--plugin", required=True)
     parser.add_argument("--tool", required=True, help="h5bucket")
     parser.add_argument("--read", required=True, help="the program read_dataset")
-    parser.add_argument("--pattern", required=True, help="bench/h5read.c")
+    parser.add_argument("--pattern", required=True, help="bench/programs/h5read.c")
     args = parser.parse_args()
     make_domains()
     make_pattern_domains()

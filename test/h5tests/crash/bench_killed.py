@@ -13,7 +13,7 @@ PROGRAM = """
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
-import serve
+from servers import serve
 server = serve.Server(sys.argv[2], 0, (sys.argv[2],))
 print(server.process.pid, server.watcher.pid, flush=True)
 sys.stdin.read()
@@ -53,7 +53,7 @@ def main():
         sys.exit(77)
     sys.dont_write_bytecode = True
     sys.path.insert(0, bench)
-    import serve  # pylint: disable=import-outside-toplevel
+    from servers import serve  # pylint: disable=import-outside-toplevel
     if not serve.program():
         print("skipped: no nginx with Lua here")
         sys.exit(77)

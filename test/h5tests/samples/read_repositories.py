@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """read_repositories.py --read PROGRAM REPOSITORY...: all records of repositories that h5py wrote, read in batches.
 
-PROGRAM is bench/samplesread.c.  Samples with state ok have the bytes of values.bin; damaged, unreadable and missing ones
+PROGRAM is bench/programs/samplesread.c.  Samples with state ok have the bytes of values.bin; damaged, unreadable and missing ones
 fail, each with its record in the error; no others do.  Folders only.  $BKT_WEB=yes: by a web server.
 """
 import argparse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """samples_counts.py --read PROGRAM --writer PROGRAM: requests of reading samples by record.
 
-A batch of all samples of a plain file, on a web server and in S3, and of a domain in S3.  PROGRAM is bench/samplesread.c, the
+A batch of all samples of a plain file, on a web server and in S3, and of a domain in S3.  PROGRAM is bench/programs/samplesread.c, the
 writer is sample_writer.c.  The server counts."""
 import argparse
 import os

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 CHAIN_MOST = 2000  # requests: round trips are not computed beyond
 FAR_MS = 100  # until the first byte, from the server that is far away
 
@@ -207,7 +208,7 @@ class Server:
         with open(conf, "w", encoding="ascii") as f:
             f.write(NGINX.format(dir=self.folder, **ports, **also,
                                  certificate=CERTIFICATE.format(os.path.dirname(self.ca)) if self.ca else "", absent=ABSENT, modules=MODULES, delay=self.delay_ms / 1000, far_delay=FAR_MS / 1000,
-                                 files=files, cached=max(files - 5000, 100), here=os.path.dirname(os.path.abspath(__file__)),
+                                 files=files, cached=max(files - 5000, 100), here=HERE,
                                  user="user root;" if os.geteuid() == 0 else ""))
 
     def start(self, nginx):
