@@ -77,44 +77,43 @@ static int on_listed(const struct bkt_listed_key *s, void *arg)
 }
 
 /* Notes in the domain's document that it has a snapshot, or (NULL) that it has none. */
-static int note(struct bkt_store *st, const char *path, const struct bkt_id *root,
-                const struct bkt_snapshot_out *o, struct bkt_err *err)
+static int note(const struct snapshot_domain *of, const struct bkt_snapshot_out *o, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    BKT_PASS_MEM(err, bkt_domain_doc_key(path, &key));
+    BKT_PASS_MEM(err, bkt_domain_doc_key(of->path, &key));
     for (unsigned tries = 1;; tries++) {
         BKT_CLEANUP(bkt_req_fini)
         struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
         struct bkt_domain_doc                    doc  = {.n_acls = 0};
-        BKT_PASS(bkt_store_perform(st, &req, 1, err));
+        BKT_PASS(bkt_store_perform(of->store, &req, 1, err));
         BKT_TRY(err, bkt_domain_doc_parse(req.body.ptr, req.body.len, &doc, err), "%s", bkt_buf_str(&key));
-        bool same = strcmp(doc.root.text, root->text) == 0, none = !o && !doc.snapshot.objects;
+        bool same = strcmp(doc.root.text, of->root->text) == 0, none = !o && !doc.snapshot.objects;
         bkt_domain_doc_fini(&doc);
-        BKT_FAIL_IF(err, !same, BKT_EEXIST, "%s: another writer has replaced the domain", path);
+        BKT_FAIL_IF(err, !same, BKT_EEXIST, "%s: another writer has replaced the domain", of->path);
         if (none)
             return BKT_OK;
         BKT_PASS(bkt_snapshot_note(req.body.ptr, req.body.len, o, &json, err));
         if (json.len == req.body.len && memcmp(json.ptr, req.body.ptr, json.len) == 0)
             return BKT_OK;
-        int rc = bkt_store_put(st, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL, NULL,
-                               NULL, err);
+        int rc = bkt_store_put(of->store, bkt_buf_str(&key), json.ptr, json.len,
+                               req.etag[0] ? req.etag : NULL, NULL, NULL, err);
         if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
             return rc;
         bkt_err_clear(err);
     }
 }
 
-static int make(struct gather *g, const char *path, const struct bkt_id *root, bool use_old,
+static int make(struct gather *g, const struct snapshot_domain *of, bool use_old,
                 struct snapshot_report *reported, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0}, text = {0}, old = {0};
-    BKT_PASS_MEM(err, bkt_snapshot_key(root, &key));
+    BKT_PASS_MEM(err, bkt_snapshot_key(of->root, &key));
     /* an unreadable one is made again */
     if (use_old && bkt_store_get(g->st, bkt_buf_str(&key), 0, BKT_WHOLE, &old, NULL) == BKT_OK &&
-        bkt_snapshot_parse(old.ptr, old.len, root, &g->old, NULL) < 0)
+        bkt_snapshot_parse(old.ptr, old.len, of->root, &g->old, NULL) < 0)
         g->old = NULL;
-    BKT_PASS(bkt_key_list(g->st, root, on_listed, g, err));
+    BKT_PASS(bkt_key_list(g->st, of->root, on_listed, g, err));
     BKT_PASS(read_batch(g));
     if (g->pays_for && !bkt_snapshot_pays(g->out.n_objects, g->out.n_keys))
         return BKT_ECANCEL;
@@ -122,20 +121,19 @@ static int make(struct gather *g, const char *path, const struct bkt_id *root, b
     BKT_PASS(bkt_store_put(g->st, bkt_buf_str(&key), text.ptr, text.len, NULL, NULL, NULL, err));
     if (reported)
         *reported = (struct snapshot_report){g->out.n_objects, g->out.n_keys, text.len, g->n_read};
-    return note(g->st, path, root, &g->out, err);
+    return note(of, &g->out, err);
 }
 
-int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *root,
-                  const struct bkt_domain *known, bool old, uint64_t pays_for,
-                  struct snapshot_report *reported, struct bkt_err *err)
+int snapshot_make(const struct snapshot_domain *of, const struct bkt_domain *known, bool old,
+                  uint64_t pays_for, struct snapshot_report *reported, struct bkt_err *err)
 {
     struct gather *g = calloc(1, sizeof *g);
     BKT_NEED(err, g);
-    g->st       = st;
+    g->st = of->store;
     g->known    = known;
     g->pays_for = pays_for;
     g->err      = err;
-    int rc = make(g, path, root, old, reported, err);
+    int rc = make(g, of, old, reported, err);
     for (size_t i = 0; i < g->n; i++)
         free(g->key[i]);
     bkt_snapshot_out_fini(&g->out);
@@ -144,10 +142,10 @@ int snapshot_make(struct bkt_store *st, const char *path, const struct bkt_id *r
     return rc;
 }
 
-int snapshot_drop(struct bkt_store *st, const char *path, const struct bkt_id *root, struct bkt_err *err)
+int snapshot_drop(const struct snapshot_domain *of, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    BKT_PASS_MEM(err, bkt_snapshot_key(root, &key));
-    BKT_PASS(note(st, path, root, NULL, err));
-    return bkt_key_delete(st, bkt_buf_str(&key), err);
+    BKT_PASS_MEM(err, bkt_snapshot_key(of->root, &key));
+    BKT_PASS(note(of, NULL, err));
+    return bkt_key_delete(of->store, bkt_buf_str(&key), err);
 }

@@ -53,7 +53,8 @@ static void keep_snapshot(const struct bkt_tool *t, const struct bkt_copy_target
     if (!bkt_domain_doc(target->src)->snapshot.objects || !bkt_id_is_v2(&c->root) ||
         bkt_store_is_local(target->to.store))
         return;
-    int rc = snapshot_make(target->to.store, target->to.path, &c->root, NULL, false, 0, NULL, &err);
+    struct snapshot_domain of = {target->to.store, target->to.path, &c->root};
+    int rc = snapshot_make(&of, NULL, false, 0, NULL, &err);
     if (rc < 0)
         (void)bkt_tool_fail(t, "%s: no snapshot: %s", target->to.path, bkt_err_reason(&err, rc));
 }

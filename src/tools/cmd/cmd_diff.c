@@ -249,33 +249,51 @@ int bkt_diff_report(struct bkt_diff *d, const char *path, const char *what, cons
     return BKT_OK;
 }
 
-/* ---- sorted names ---- */
+/* ---- entries by name ---- */
 
 static herr_t on_link(hid_t g, const char *name, const H5L_info2_t *info, void *arg)
 {
     (void)g, (void)info;
     return bkt_strs_add(arg, name);
 }
+
+static herr_t links_of(hid_t group, struct bkt_strs *names)
+{
+    return H5Literate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, names);
+}
+
 static herr_t on_attr(hid_t o, const char *name, const H5A_info_t *info, void *arg)
 {
     (void)o, (void)info;
     return bkt_strs_add(arg, name);
 }
 
-/* Calls @p both for names in both lists, and reports the others. */
-static int merge(struct bkt_diff *d, const char *path, const char *what, struct bkt_strs *a,
-                 struct bkt_strs *b,
-                 int (*both)(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name),
-                 hid_t ha, hid_t hb)
+static herr_t attrs_of(hid_t object, struct bkt_strs *names)
 {
-    bkt_strs_sort(a);
-    bkt_strs_sort(b);
-    for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
-        int c = i == a->n ? 1 : k == b->n ? -1 : strcmp(a->v[i], b->v[k]);
+    return H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, names);
+}
+
+/* A kind of entries of objects: links or attributes. */
+struct entries {
+    const char *what;
+    herr_t (*list)(hid_t object, struct bkt_strs *names);
+    /* compares the entries of one name in both objects */
+    int (*compare)(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name);
+};
+
+static int compare_entries(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const struct entries *e)
+{
+    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs x = {0}, y = {0};
+    if (e->list(a, &x) < 0 || e->list(b, &y) < 0)
+        return h5_fail(d->err, path);
+    bkt_strs_sort(&x);
+    bkt_strs_sort(&y);
+    for (size_t i = 0, k = 0; i < x.n || k < y.n;) {
+        int c = i == x.n ? 1 : k == y.n ? -1 : strcmp(x.v[i], y.v[k]);
         if (c == 0)
-            BKT_PASS(both(d, ha, hb, path, a->v[i]));
+            BKT_PASS(e->compare(d, a, b, path, x.v[i]));
         else
-            (void)bkt_diff_report(d, path, what, "%s %s only in the %s", what, c < 0 ? a->v[i] : b->v[k],
+            (void)bkt_diff_report(d, path, e->what, "%s %s only in the %s", e->what, c < 0 ? x.v[i] : y.v[k],
                                   c < 0 ? "first" : "second");
         i += c <= 0;
         k += c >= 0;
@@ -294,7 +312,7 @@ static bool same_space(hid_t a, hid_t b)
            n == H5Sget_simple_extent_dims(b, y, NULL) && (n <= 0 || memcmp(x, y, (size_t)n * sizeof *x) == 0);
 }
 
-static int both_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
+static int compare_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
 {
     BKT_CLEANUP(h5_closep) hid_t x = H5Aopen(a, name, H5P_DEFAULT), y = H5Aopen(b, name, H5P_DEFAULT);
     if (x < 0 || y < 0)
@@ -328,7 +346,7 @@ static int soft(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const ch
     return rc;
 }
 
-static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
+static int compare_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
 {
     H5L_info2_t                              x, y;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf sub = {0};
@@ -343,20 +361,6 @@ static int both_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path, co
         return h5_fail(d->err, name);
     BKT_PASS_MEM(d->err, bkt_link_path(path, name, &sub));
     return objects(d, oa, ob, bkt_buf_str(&sub));
-}
-
-static herr_t names_of(hid_t o, bool links, struct bkt_strs *out)
-{
-    return links ? H5Literate2(o, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, out)
-                 : H5Aiterate2(o, H5_INDEX_NAME, H5_ITER_INC, NULL, on_attr, out);
-}
-
-static int members(struct bkt_diff *d, hid_t a, hid_t b, const char *path, bool links)
-{
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs x = {0}, y = {0};
-    if (names_of(a, links, &x) < 0 || names_of(b, links, &y) < 0)
-        return h5_fail(d->err, path);
-    return merge(d, path, links ? "link" : "attribute", &x, &y, links ? both_links : both_attrs, a, b);
 }
 
 static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
@@ -380,6 +384,8 @@ static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 
 static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {
+    static const struct entries attrs = {"attribute", attrs_of, compare_attrs},
+                                links = {"link", links_of, compare_links};
     H5O_info2_t x, y;
     if (H5Oget_info3(a, &x, H5O_INFO_BASIC) < 0 || H5Oget_info3(b, &y, H5O_INFO_BASIC) < 0)
         return h5_fail(d->err, path);
@@ -395,9 +401,9 @@ static int objects(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
     for (const char *s = path; *s; s++)
         depth += *s == '/';
     BKT_FAIL_IF(d->err, depth > MAX_DEPTH, BKT_EUNSUP, "groups are nested deeper than %d", MAX_DEPTH);
-    BKT_PASS(members(d, a, b, path, false));
+    BKT_PASS(compare_entries(d, a, b, path, &attrs));
     if (x.type == H5O_TYPE_GROUP)
-        return members(d, a, b, path, true);
+        return compare_entries(d, a, b, path, &links);
     if (x.type == H5O_TYPE_DATASET)
         return datasets(d, a, b, path);
     if (x.type == H5O_TYPE_NAMED_DATATYPE && H5Tequal(a, b) <= 0)

@@ -23,13 +23,14 @@ static int run(struct bkt_tool *t)
                 "%s: objects of schema version 1 can't be listed, so a snapshot of them can't be checked",
                 t->args[0]);
     BKT_PASS(bkt_bucket_place_writable(&p, err));
+    struct snapshot_domain of = {p.store, p.path, &doc.doc.root};
     if (bkt_tool_has(t, "remove"))
-        return snapshot_drop(p.store, p.path, &doc.doc.root, err);
+        return snapshot_drop(&of, err);
     BKT_FAIL_IF(err, bkt_store_is_local(p.store), BKT_EUNSUP,
                 "%s: a folder needs no snapshot, since its objects are read without round "
                 "trips",
                 t->args[0]);
-    BKT_PASS(snapshot_make(p.store, p.path, &doc.doc.root, NULL, false, 0, &reported, err));
+    BKT_PASS(snapshot_make(&of, NULL, false, 0, &reported, err));
     if (bkt_tool_has(t, "verbose"))
         printf("%" PRIu64 " objects, %" PRIu64 " keys, %" PRIu64 " bytes\n", reported.n_objects,
                reported.n_keys, reported.bytes);

@@ -45,13 +45,18 @@ static int run(struct batch *b, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Runs requests for those of @p n chunks that @p wants, as many at once as lie in one store. */
+/* A kind of requests for chunks. */
+struct question {
+    bool (*concerns)(const struct kerchunk_ref *r); /* whether this chunk needs the request */
+    void (*ask)(struct bkt_req *q, const struct kerchunk_ref *r);
+    int (*take)(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t i, struct bkt_req *q,
+                void *arg, struct bkt_err *err); /* the answer for c[i] */
+};
+
+/* Runs the requests for those of @p n chunks that need one, as many at once as lie in one store.
+ * @p arg: for take() */
 static int each(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t n,
-                bool (*wants)(const struct kerchunk_ref *r),
-                void (*fill)(struct bkt_req *q, const struct kerchunk_ref *r),
-                int (*take)(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t i,
-                            struct bkt_req *q, void *arg, struct bkt_err *err),
-                void *arg, struct bkt_err *err)
+                const struct question *what, void *arg, struct bkt_err *err)
 {
     for (size_t at = 0; at < n;) {
         BKT_CLEANUP(batch_fini) struct batch b = {.of = calloc(BKT_TOOL_BATCH, sizeof *b.of)};
@@ -61,20 +66,20 @@ static int each(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t 
             const struct kerchunk_ref *r = &k->set.refs[c[at].ref];
             struct bkt_store *store = NULL;
             BKT_CLEANUP(bkt_freep) char *key = NULL;
-            if (!wants(r))
+            if (!what->concerns(r))
                 continue;
             BKT_PASS(place_of(k, r, &store, &key, err));
             if (m && store != b.store)
                 break;
             b.store = store;
             BKT_PASS_MEM(err, bkt_buf_add_str(&b.reqs.keys[m], key));
-            fill(&b.reqs.v[m], r);
+            what->ask(&b.reqs.v[m], r);
             b.of[m++] = at;
         }
         b.reqs.n = m;
         int rc = run(&b, err);
         for (size_t i = 0; i < m && rc == BKT_OK; i++)
-            rc = take(k, c, b.of[i], &b.reqs.v[i], arg, err);
+            rc = what->take(k, c, b.of[i], &b.reqs.v[i], arg, err);
         BKT_PASS(rc);
         BKT_PASS(interrupt_check(err));
     }
@@ -106,7 +111,8 @@ static int take_size(struct kerchunk_load *k, const struct kerchunk_chunk *c, si
 
 int kerchunk_sizes(struct kerchunk_load *k, const struct kerchunk_array *a, struct bkt_err *err)
 {
-    return each(k, a->chunks, a->n_chunks, is_whole, ask_size, take_size, NULL, err);
+    static const struct question size = {is_whole, ask_size, take_size};
+    return each(k, a->chunks, a->n_chunks, &size, NULL, err);
 }
 
 /* ---- bytes ---- */
@@ -144,7 +150,8 @@ static int fetch(struct kerchunk_load *k, const struct kerchunk_chunk *c, size_t
         if (r->url == KERCHUNK_INLINE && bkt_buf_add(&out[i], k->set.bytes.ptr + r->off, (size_t)r->len) < 0)
             BKT_NOMEM(err);
     }
-    return each(k, c, n, is_elsewhere, ask_bytes, take_bytes, out, err);
+    static const struct question bytes = {is_elsewhere, ask_bytes, take_bytes};
+    return each(k, c, n, &bytes, out, err);
 }
 
 /* ---- elements ---- */

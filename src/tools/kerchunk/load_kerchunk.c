@@ -176,7 +176,8 @@ static int link_many(struct kerchunk_load *k, const struct kerchunk_array *a, hi
         const char *name;
         BKT_PASS(kerchunk_name(k, k->set.refs[a->chunks[i].ref].url, &name, err));
     }
-    return load_link_rows(k->l, dset, a->rank, a->chunk, a->grid, &rows, err);
+    struct load_grid g = {a->rank, a->chunk, a->grid, a->grid};
+    return load_link_rows(k->l, dset, &g, &rows, err);
 }
 
 /* All chunks lie in one file. */

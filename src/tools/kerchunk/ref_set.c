@@ -56,14 +56,15 @@ static int url_index(struct kerchunk_set *s, const char *url, size_t n, uint32_t
     return BKT_OK;
 }
 
-int kerchunk_set_add_url(struct kerchunk_set *s, const char *key, size_t key_n, const char *url, size_t url_n,
-                         uint64_t off, uint64_t len, struct bkt_err *err)
+int kerchunk_set_add_url(struct kerchunk_set *s, const char *key, size_t key_n,
+                         const struct kerchunk_range *range, struct bkt_err *err)
 {
+    const uint64_t off = range->off, len = range->len;
     struct kerchunk_ref r = {.off = off, .len = len};
     BKT_FAIL_IF(err,
                 off > INT64_MAX || (len == KERCHUNK_WHOLE ? off != 0 : len > INT64_MAX - off || len == 0),
                 BKT_EFORMAT, "%.*s: an impossible offset or length", (int)bkt_min_u64(key_n, 200), key);
-    BKT_PASS(url_index(s, url, url_n, &r.url, err));
+    BKT_PASS(url_index(s, range->url, range->url_n, &r.url, err));
     return add(s, key, key_n, r, err);
 }
 
@@ -214,8 +215,9 @@ static int take_row(const struct table *t, const struct parquet_table *pq, uint6
         return kerchunk_set_add_inline(t->set, bkt_buf_str(key), key->len, raw->p, raw->n, t->err);
     BKT_FAIL_IF(t->err, off < 0 || len < 0 || (len == 0 && off > 0), BKT_EFORMAT,
                 "%s: an impossible offset or length", bkt_buf_str(key));
-    return kerchunk_set_add_url(t->set, bkt_buf_str(key), key->len, (const char *)path->p, path->n,
-                                (uint64_t)off, len ? (uint64_t)len : KERCHUNK_WHOLE, t->err);
+    struct kerchunk_range range = {(const char *)path->p, path->n, (uint64_t)off,
+                                   len ? (uint64_t)len : KERCHUNK_WHOLE};
+    return kerchunk_set_add_url(t->set, bkt_buf_str(key), key->len, &range, t->err);
 }
 
 static int take_table(const struct table *t, const struct bkt_buf *file, uint64_t first)

@@ -43,10 +43,16 @@ void kerchunk_set_fini(struct kerchunk_set *s);
 BKT_NODISCARD int kerchunk_set_parse(const void *json, size_t n, struct kerchunk_set *out,
                                      struct bkt_err *err);
 
-/** Add a reference to a file.  @p url is UTF-8 of @p url_n bytes; key and URL are copied.  BKT_EFORMAT: an
- * impossible offset, length, key or URL, or too many references; BKT_ENOMEM. */
-BKT_NODISCARD int kerchunk_set_add_url(struct kerchunk_set *s, const char *key, size_t key_n, const char *url,
-                                       size_t url_n, uint64_t off, uint64_t len, struct bkt_err *err);
+/** Bytes of a file. */
+struct kerchunk_range {
+    const char *url; /* UTF-8 of url_n bytes */
+    size_t url_n;
+    uint64_t off, len; /* len KERCHUNK_WHOLE: the whole file */
+};
+/** Add a reference to a file; key and URL are copied.  BKT_EFORMAT: an impossible offset, length, key or URL,
+ * or too many references; BKT_ENOMEM. */
+BKT_NODISCARD int kerchunk_set_add_url(struct kerchunk_set *s, const char *key, size_t key_n,
+                                       const struct kerchunk_range *range, struct bkt_err *err);
 /** Add inline bytes, which are copied.  BKT_EFORMAT: an impossible key, or too many references or bytes;
  * BKT_ENOMEM. */
 BKT_NODISCARD int kerchunk_set_add_inline(struct kerchunk_set *s, const char *key, size_t key_n,

@@ -82,15 +82,19 @@ static int members(struct reader *r,
 
 /* ---- templates and gen ---- */
 
-static int add_url(struct reader *r, const char *key, size_t key_n, const char *url, size_t url_n,
-                   const struct kerchunk_var *vars, uint64_t off, uint64_t len)
+/* Adds a reference for the key r->key.  @p range: its URL may be a template */
+static int add_url(struct reader *r, const struct kerchunk_range *range, const struct kerchunk_var *vars)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf made = {0};
-    if (!memmem(url, url_n, "{{", 2) || (!r->templates && !vars))
-        return kerchunk_set_add_url(r->set, key, key_n, url, url_n, off, len, r->err);
-    BKT_FAIL_IF(r->err, strlen(url) != url_n, BKT_EFORMAT, "%.200s: a NUL in its URL", key);
-    BKT_TRY(r->err, kerchunk_template(url, r->templates, vars, &made, r->err), "%.200s", key);
-    return kerchunk_set_add_url(r->set, key, key_n, bkt_buf_str(&made), made.len, off, len, r->err);
+    struct kerchunk_range filled = *range;
+    const char *key = bkt_buf_str(&r->key);
+    if (!memmem(range->url, range->url_n, "{{", 2) || (!r->templates && !vars))
+        return kerchunk_set_add_url(r->set, key, r->key.len, range, r->err);
+    BKT_FAIL_IF(r->err, strlen(range->url) != range->url_n, BKT_EFORMAT, "%.200s: a NUL in its URL", key);
+    BKT_TRY(r->err, kerchunk_template(range->url, r->templates, vars, &made, r->err), "%.200s", key);
+    filled.url = bkt_buf_str(&made);
+    filled.url_n = made.len;
+    return kerchunk_set_add_url(r->set, key, r->key.len, &filled, r->err);
 }
 
 static int gen_number(struct reader *r, const struct kerchunk_doc *d, const struct kerchunk_var *vars,
@@ -125,7 +129,7 @@ static int gen_one(struct reader *r, const struct kerchunk_doc *g, const struct 
         BKT_FAIL(r->err, BKT_EFORMAT, "gen: an offset without a length");
     bkt_buf_clear(&r->key);
     BKT_PASS(kerchunk_template(key, r->templates, vars, &r->key, r->err));
-    return add_url(r, bkt_buf_str(&r->key), r->key.len, url, strlen(url), vars, off, len);
+    return add_url(r, &(struct kerchunk_range){url, strlen(url), off, len}, vars);
 }
 
 static int gen_range(const struct kerchunk_doc *d, int64_t *start, int64_t *stop, int64_t *step)
@@ -213,7 +217,8 @@ static int read_place(struct reader *r)
     bkt_json_scan_leave(&r->scan);
     BKT_FAIL_IF(r->err, n == 0 || n == 2, BKT_EFORMAT,
                 "%.200s: not of the form [url] or [url, offset, length]", bkt_buf_str(&r->key));
-    return add_url(r, bkt_buf_str(&r->key), r->key.len, bkt_buf_str(&r->url), r->url.len, NULL, v[0], v[1]);
+    struct kerchunk_range range = {bkt_buf_str(&r->url), r->url.len, v[0], v[1]};
+    return add_url(r, &range, NULL);
 }
 
 static int read_ref(struct reader *r)

@@ -95,19 +95,18 @@ bool load_fields_of(hid_t type, struct load_fields *out)
 }
 
 /* The last dimensions whole, as far as they fit. */
-static void choose_chunk(struct table *t, const uint64_t *grid, const uint64_t *maxgrid)
+static void choose_chunk(struct table *t, const struct load_grid *g)
 {
     uint64_t left = bkt_max_u64(bkt_min_u64(ROWS_PER_CHUNK, CHUNK_BYTES / t->f.row), 1);
     for (unsigned d = t->rank; d-- > 0;) {
-        t->chunk[d] = bkt_max_u64(maxgrid[d] == BKT_UNLIMITED ? left : bkt_min_u64(grid[d], left), 1);
+        t->chunk[d] = bkt_max_u64(g->max[d] == BKT_UNLIMITED ? left : bkt_min_u64(g->n[d], left), 1);
         left        = bkt_max_u64(left / t->chunk[d], 1);
     }
 }
 
-static int create(struct load_job *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
-                  struct bkt_err *err)
+static int create(struct load_job *l, struct table *t, const struct load_grid *g, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)t->rank, grid, maxgrid);
+    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)t->rank, g->n, g->max);
     BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcreate(H5P_DATASET_CREATE);
     if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)t->rank, t->chunk) < 0 || H5Pset_shuffle(dcpl) < 0 ||
         H5Pset_deflate(dcpl, 4) < 0)
@@ -205,23 +204,23 @@ static int fill(const struct table *t, const uint64_t *grid, const struct load_r
     return BKT_OK;
 }
 
-static int begin(struct load_job *l, struct table *t, const uint64_t *grid, const uint64_t *maxgrid,
-                 const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err)
+static int begin(struct load_job *l, struct table *t, const struct load_grid *g, const struct load_rows *rows,
+                 struct bkt_id *out, struct bkt_err *err)
 {
     measure(&t->f, rows);
     BKT_PASS(make_type(t, err));
-    choose_chunk(t, grid, maxgrid);
-    BKT_PASS(create(l, t, grid, maxgrid, err));
+    choose_chunk(t, g);
+    BKT_PASS(create(l, t, g, err));
     *out = bkt_vobj_of_id(t->dset)->obj->id;
     return bkt_edit_keep(l->file->dom, out, err);
 }
 
-int load_table(struct load_job *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
-               const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err)
+int load_table(struct load_job *l, const struct load_grid *g, const struct load_rows *rows,
+               struct bkt_id *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(table_fini) struct table t = {.type = -1, .dset = -1, .rank = rank};
-    BKT_PASS(begin(l, &t, grid, maxgrid, rows, out, err));
-    return fill(&t, grid, rows, err);
+    BKT_CLEANUP(table_fini) struct table t = {.type = -1, .dset = -1, .rank = g->rank};
+    BKT_PASS(begin(l, &t, g, rows, out, err));
+    return fill(&t, g->n, rows, err);
 }
 
 void load_row_at(void *rows, size_t i, struct load_row *out)
@@ -229,13 +228,12 @@ void load_row_at(void *rows, size_t i, struct load_row *out)
     *out = ((const struct load_row *)rows)[i];
 }
 
-int load_table_empty(struct load_job *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
-                     const char *uri, const char *etag, struct bkt_id *out, hid_t *dset, struct bkt_err *err)
+int load_table_empty(struct load_job *l, const struct load_grid *g, struct load_row *widest,
+                     struct bkt_id *out, hid_t *dset, struct bkt_err *err)
 {
-    BKT_CLEANUP(table_fini) struct table t      = {.type = -1, .dset = -1, .rank = rank};
-    struct load_row                      widest = {.mask = 1, .uri = uri, .etag = etag};
-    struct load_rows rows = {1, load_row_at, &widest};
-    BKT_PASS(begin(l, &t, grid, maxgrid, &rows, out, err));
+    BKT_CLEANUP(table_fini) struct table t = {.type = -1, .dset = -1, .rank = g->rank};
+    struct load_rows rows = {1, load_row_at, widest};
+    BKT_PASS(begin(l, &t, g, &rows, out, err));
     *dset  = t.dset;
     t.dset = H5I_INVALID_HID;
     return BKT_OK;

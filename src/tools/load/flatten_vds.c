@@ -220,7 +220,8 @@ static int make_table(struct load_job *l, struct load_flat *f, hid_t dst, struct
         max[i] = f->max[i] == H5S_UNLIMITED ? BKT_UNLIMITED : bkt_ceil_div(f->max[i], f->cdims[i]);
     if (f->n_rows == 0)
         return BKT_OK; /* no source has stored chunks: so it is here */
-    return load_link_table(l, dst, f->rank, f->cdims, f->grid, max, &rows, err);
+    struct load_grid g = {f->rank, f->cdims, f->grid, max};
+    return load_link_table(l, dst, &g, &rows, err);
 }
 
 int load_flat_link(struct load_job *l, hid_t dst, const char *path, struct bkt_err *err)

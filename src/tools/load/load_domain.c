@@ -372,11 +372,11 @@ static void take_snapshot(struct load_job *l, bool is_new)
     struct bkt_domain   *d   = l->file->dom;
     struct bkt_err       err = {.n = 0};
     struct snapshot_report reported;
+    struct snapshot_domain of = {bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d)};
     size_t               n = bkt_domain_n_recorded(d);
     if (is_new ? !bkt_snapshot_pays(n, 0) : !bkt_domain_doc(d)->snapshot.objects)
         return;
-    int rc = snapshot_make(bkt_domain_store(d), bkt_domain_path(d), bkt_domain_root(d), d, !is_new,
-                           is_new ? n : 0, &reported, &err);
+    int rc = snapshot_make(&of, d, !is_new, is_new ? n : 0, &reported, &err);
     if (rc == BKT_OK)
         bkt_trace(BKT_TRACE_STORE, "snapshot of %llu objects, %llu of them read again",
                   (unsigned long long)reported.n_objects, (unsigned long long)reported.n_read);

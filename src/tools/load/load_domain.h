@@ -91,34 +91,38 @@ bool load_fields_of(hid_t type, struct load_fields *out);
 /** Write a row, whose texts and numbers fit.  @p to: zeroed */
 void load_put_row(const struct load_fields *f, const struct load_row *r, unsigned char *to);
 
-/** Make the chunk table of a dataset, filled with @p rows, and give its id.
- * @param maxgrid  chunks that there can ever be per dimension (BKT_UNLIMITED) */
-BKT_NODISCARD int load_table(struct load_job *l, unsigned rank, const uint64_t *grid, const uint64_t *maxgrid,
-                             const struct load_rows *rows, struct bkt_id *out, struct bkt_err *err);
+/** The chunks of a dataset with a table: @p rank numbers each, borrowed. */
+struct load_grid {
+    unsigned rank;
+    const uint64_t *cdims; /* shape of a chunk, in elements */
+    const uint64_t *n;     /* chunks per dimension: the shape of the table */
+    const uint64_t *max;   /* chunks that there can ever be per dimension (BKT_UNLIMITED) */
+};
+/** Make the chunk table of a dataset, filled with @p rows, and give its id. */
+BKT_NODISCARD int load_table(struct load_job *l, const struct load_grid *g, const struct load_rows *rows,
+                             struct bkt_id *out, struct bkt_err *err);
+/** Make a table without rows, left open.
+ *  @param widest  a row whose texts are as long as any that there can be
+ *  @param dset    the open table, the caller's */
+BKT_NODISCARD int load_table_empty(struct load_job *l, const struct load_grid *g, struct load_row *widest,
+                                   struct bkt_id *out, hid_t *dset, struct bkt_err *err);
 
 /** Set the layout of a dataset whose chunks are in files, by a table. */
-static inline void load_set_table(struct bkt_layout *lay, unsigned rank, const uint64_t *cdims,
+static inline void load_set_table(struct bkt_layout *lay, const struct load_grid *g,
                                   const struct bkt_id *table)
 {
     lay->cls         = BKT_D_CHUNKED_REF_INDIRECT;
-    lay->rank        = rank;
+    lay->rank = g->rank;
     lay->hdf5_chunks = false;
     lay->chunk_table = *table;
-    memcpy(lay->dims, cdims, rank * sizeof *cdims);
+    memcpy(lay->dims, g->cdims, g->rank * sizeof *g->cdims);
 }
-/** Make a new dataset refer to chunks in many files, by a table that is made of @p rows.
- * @param cdims, grid  chunk shape, and chunks per dimension */
-BKT_NODISCARD int load_link_table(struct load_job *l, hid_t dst, unsigned rank, const uint64_t *cdims,
-                                  const uint64_t *grid, const uint64_t *maxgrid, const struct load_rows *rows,
-                                  struct bkt_err *err);
-/** The same for one without an extent to grow, counted as linked. */
-BKT_NODISCARD int load_link_rows(struct load_job *l, hid_t dst, unsigned rank, const uint64_t *cdims,
-                                 const uint64_t *grid, const struct load_rows *rows, struct bkt_err *err);
-
-/** Make a table without rows, left open.  @p uri and @p etag are as long as any there can be. */
-BKT_NODISCARD int load_table_empty(struct load_job *l, unsigned rank, const uint64_t *grid,
-                                   const uint64_t *maxgrid, const char *uri, const char *etag,
-                                   struct bkt_id *out, hid_t *dset, struct bkt_err *err);
+/** Make a new dataset refer to chunks in many files, by a table that is made of @p rows. */
+BKT_NODISCARD int load_link_table(struct load_job *l, hid_t dst, const struct load_grid *g,
+                                  const struct load_rows *rows, struct bkt_err *err);
+/** As load_link_table(); the dataset is counted as linked. */
+BKT_NODISCARD int load_link_rows(struct load_job *l, hid_t dst, const struct load_grid *g,
+                                 const struct load_rows *rows, struct bkt_err *err);
 /** Open an object of the domain by its id. */
 BKT_NODISCARD int load_open_id(struct load_job *l, const struct bkt_id *id, hid_t *out, struct bkt_err *err);
 

@@ -241,13 +241,14 @@ static int table_of(struct load_job *l, struct placed *p, const struct bkt_dset 
 {
     const struct survey *s = p->s;
     struct load_rows     rows = {s->n_chunks, get_row, p};
-    uint64_t             maxgrid[BKT_MAX_RANK];
+    uint64_t max[BKT_MAX_RANK];
+    struct load_grid g = {s->rank, s->cdims, s->grid, max};
     for (unsigned d = 0; d < s->rank; d++)
-        maxgrid[d] = ds->space.maxdims[d] == BKT_UNLIMITED ? BKT_UNLIMITED
-                                                           : bkt_ceil_div(ds->space.maxdims[d], s->cdims[d]);
+        max[d] = ds->space.maxdims[d] == BKT_UNLIMITED ? BKT_UNLIMITED
+                                                       : bkt_ceil_div(ds->space.maxdims[d], s->cdims[d]);
     if (p->several)
         BKT_PASS(load_part_uris(l, l->src, &p->names, err));
-    return load_table(l, s->rank, s->grid, maxgrid, &rows, id, err);
+    return load_table(l, &g, &rows, id, err);
 }
 
 static int link_chunked(struct load_job *l, const struct survey *s, hid_t dst, struct bkt_err *err)
@@ -262,7 +263,7 @@ static int link_chunked(struct load_job *l, const struct survey *s, hid_t dst, s
         BKT_PASS(table_of(l, &p, ds, &id, err));
     BKT_PASS(new_dset(l, dst, &ds, err));
     struct bkt_layout *lay = &ds->layout;
-    load_set_table(lay, s->rank, s->cdims, &id);
+    load_set_table(lay, &(struct load_grid){.rank = s->rank, .cdims = s->cdims}, &id);
     if (p.straddle) {
         BKT_PASS(link_joined(l, lay, err));
     } else if (!p.several && p.only) {
@@ -272,22 +273,22 @@ static int link_chunked(struct load_job *l, const struct survey *s, hid_t dst, s
     return table ? BKT_OK : list_chunks(lay, &p, err);
 }
 
-int load_link_table(struct load_job *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
-                    const uint64_t *maxgrid, const struct load_rows *rows, struct bkt_err *err)
+int load_link_table(struct load_job *l, hid_t dst, const struct load_grid *g, const struct load_rows *rows,
+                    struct bkt_err *err)
 {
     struct bkt_id    id;
     struct bkt_dset *ds;
     BKT_PASS(new_dset(l, dst, &ds, err));
-    BKT_PASS(load_table(l, rank, grid, maxgrid, rows, &id, err));
+    BKT_PASS(load_table(l, g, rows, &id, err));
     BKT_PASS(new_dset(l, dst, &ds, err));
-    load_set_table(&ds->layout, rank, cdims, &id);
+    load_set_table(&ds->layout, g, &id);
     return BKT_OK;
 }
 
-int load_link_rows(struct load_job *l, hid_t dst, unsigned rank, const uint64_t *cdims, const uint64_t *grid,
-                   const struct load_rows *rows, struct bkt_err *err)
+int load_link_rows(struct load_job *l, hid_t dst, const struct load_grid *g, const struct load_rows *rows,
+                   struct bkt_err *err)
 {
-    BKT_PASS(load_link_table(l, dst, rank, cdims, grid, grid, rows, err));
+    BKT_PASS(load_link_table(l, dst, g, rows, err));
     l->n_linked++;
     progress_add(l->progress, 0, rows->n, 1);
     return BKT_OK;

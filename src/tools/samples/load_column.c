@@ -352,7 +352,8 @@ static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
     BKT_FAIL_IF(err, !bkt_filters_agree(dset, c->first), BKT_EUNSUP,
                 "its filters get other parameters in a dataset of this shape");
     qsort(c->rows, c->n_rows, sizeof *c->rows, bkt_by_u64);
-    return load_link_rows(c->l, dset, rank, cdims, grid, &rows, err);
+    struct load_grid g = {rank, cdims, grid, grid};
+    return load_link_rows(c->l, dset, &g, &rows, err);
 }
 
 static int make_shapes(const struct column *c, struct bkt_err *err)

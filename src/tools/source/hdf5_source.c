@@ -320,54 +320,65 @@ int source_map(const struct source *s, uint64_t addr, uint64_t size, struct sour
 
 /* ---- reading past HDF5 ---- */
 
-static int add_request(struct source *s, uint64_t addr, uint64_t size, unsigned char *to, struct bkt_req *req,
-                       uint64_t *taken, struct bkt_store **store, struct bkt_err *err)
+/* Requests for pieces of the source, each of one of its files. */
+struct piece_requests {
+    struct bkt_req *v;
+    struct bkt_store **stores; /* of each request */
+    size_t n, cap;
+};
+
+static void piece_requests_fini(struct piece_requests *r)
 {
-    const struct source_part *found = part_at(s, addr);
+    for (size_t i = 0; i < r->n; i++)
+        bkt_req_fini(&r->v[i]);
+    free(r->v);
+    free(r->stores);
+}
+
+/* Adds a request for the bytes at the begin of @p left that lie in one file, and takes them off. */
+static int add_request(struct source *s, struct source_read *left, struct piece_requests *r,
+                       struct bkt_err *err)
+{
+    const struct source_part *found = part_at(s, left->addr);
+    BKT_FAIL_IF(err, r->n == r->cap, BKT_EFORMAT, "%s: overlapping chunks", s->name);
     BKT_FAIL_IF(err, !found, BKT_EFORMAT, "%s: address %llu is outside its files", s->name,
-                (unsigned long long)addr);
+                (unsigned long long)left->addr);
     struct source_part *p = &s->parts[found - s->parts];
     if (!p->store)
         BKT_PASS(bkt_vfd_open_store(p->uri, s->set, &p->store, &p->key, err));
-    *taken = bkt_min_u64(size, p->size - (addr - p->start));
-    *store = p->store;
-    *req   = (struct bkt_req){.op = BKT_GET, .key = p->key, .off = addr - p->start, .len = *taken, .dst = to,
-                              .if_match = *p->etag && !bkt_is_stamp(p->etag) ? p->etag : NULL};
+    uint64_t off = left->addr - p->start, n = bkt_min_u64(left->size, p->size - off);
+    r->stores[r->n] = p->store;
+    r->v[r->n++] = (struct bkt_req){.op = BKT_GET,
+                                    .key = p->key,
+                                    .off = off,
+                                    .len = n,
+                                    .dst = left->to,
+                                    .if_match = *p->etag && !bkt_is_stamp(p->etag) ? p->etag : NULL};
+    left->addr += n, left->size -= n;
+    left->to = (unsigned char *)left->to + n;
     return BKT_OK;
 }
 
 /* Requests of one store are run together. */
-static int run_runs(struct bkt_req *reqs, struct bkt_store **stores, size_t n, struct bkt_err *err)
+static int run_runs(const struct piece_requests *r, struct bkt_err *err)
 {
-    int rc = BKT_OK;
-    for (size_t i = 0; i < n && rc == BKT_OK;) {
-        size_t m = 1;
-        while (i + m < n && stores[i + m] == stores[i])
+    for (size_t i = 0, m; i < r->n; i += m) {
+        for (m = 1; i + m < r->n && r->stores[i + m] == r->stores[i];)
             m++;
-        rc = bkt_store_perform(stores[i], reqs + i, m, err);
-        i += m;
+        BKT_PASS(bkt_store_perform(r->stores[i], r->v + i, m, err));
     }
-    return rc;
+    return BKT_OK;
 }
 
 int source_read(struct source *s, const struct source_read *reads, size_t n, struct bkt_err *err)
 {
-    size_t                                    cap    = n + s->n_parts + 1, k = 0;
-    BKT_CLEANUP(bkt_freep) struct bkt_req    *reqs   = calloc(cap, sizeof *reqs);
-    BKT_CLEANUP(bkt_freep) struct bkt_store **stores = calloc(cap, sizeof(struct bkt_store *));
-    int rc = BKT_MADE(err, reqs && stores);
-    for (size_t i = 0; i < n && rc == BKT_OK; i++)
-        for (uint64_t done = 0, took = 0; done < reads[i].size && rc == BKT_OK; done += took) {
-            if (k == cap) { /* more pieces than there are files to straddle: chunks lie in each other */
-                rc = BKT_ERR(err, BKT_EFORMAT, "%s: overlapping chunks", s->name);
-                break;
-            }
-            rc = add_request(s, reads[i].addr + done, reads[i].size - done,
-                             (unsigned char *)reads[i].to + done, &reqs[k], &took, &stores[k], err);
-            k += rc == BKT_OK;
-        }
-    rc = rc ? rc : run_runs(reqs, stores, k, err);
-    for (size_t i = 0; i < k; i++)
-        bkt_req_fini(&reqs[i]);
-    return rc;
+    /* more pieces than there are files to straddle: chunks lie in each other */
+    const size_t cap = n + s->n_parts + 1;
+    BKT_CLEANUP(piece_requests_fini)
+    struct piece_requests r = {calloc(cap, sizeof *r.v), calloc(cap, sizeof(struct bkt_store *)), 0, cap};
+    BKT_NEED(err, r.v && r.stores);
+    for (size_t i = 0; i < n; i++)
+        for (struct source_read left = reads[i]; left.size;)
+            BKT_PASS(add_request(s, &left, &r, err));
+    return run_runs(&r, err);
 }

@@ -381,17 +381,15 @@ int bkt_verify_snapshot(struct bkt_verify *v)
 
 int bkt_verify_snapshot_repair(struct bkt_verify *v)
 {
-    struct bkt_store    *st   = bkt_domain_store(v->d);
-    const struct bkt_id *root = bkt_domain_root(v->d);
+    struct snapshot_domain of = {bkt_domain_store(v->d), bkt_domain_path(v->d), bkt_domain_root(v->d)};
     if (strcmp(v->snapshot, "current") == 0 || strcmp(v->snapshot, "none") == 0)
         return BKT_OK;
-    if (bkt_store_is_local(st)) { /* of no use there */
-        BKT_PASS(snapshot_drop(st, bkt_domain_path(v->d), root, v->err));
+    if (bkt_store_is_local(of.store)) { /* of no use there */
+        BKT_PASS(snapshot_drop(&of, v->err));
         v->snapshot = "removed";
         return BKT_OK;
     }
-    BKT_PASS(snapshot_make(st, bkt_domain_path(v->d), root, NULL, strcmp(v->snapshot, "outdated") == 0, 0,
-                           NULL, v->err));
+    BKT_PASS(snapshot_make(&of, NULL, strcmp(v->snapshot, "outdated") == 0, 0, NULL, v->err));
     v->snapshot = "made";
     return BKT_OK;
 }

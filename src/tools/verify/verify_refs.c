@@ -12,16 +12,24 @@
 
 /* ---- files ---- */
 
-static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, struct bkt_store *st,
-                                       const char *key)
+/* The references of one object into one file. */
+struct file_use {
+    const char *uri; /* as stored */
+    struct bkt_store *store;
+    const char *key;
+    const char *etag; /* the version that they name; NULL: any */
+    uint64_t n, end;  /* their number; the byte behind the last one referred to */
+};
+
+static struct bkt_verify_file *file_of(struct bkt_verify *v, const struct file_use *u)
 {
-    struct bkt_verify_file *f = bkt_map_get(v->files, uri, strlen(uri));
+    struct bkt_verify_file *f = bkt_map_get(v->files, u->uri, strlen(u->uri));
     if (f)
         return f;
-    if (!(f = bkt_map_make(&v->files, uri, strlen(uri), sizeof *f)))
+    if (!(f = bkt_map_make(&v->files, u->uri, strlen(u->uri), sizeof *f)))
         return NULL;
-    struct bkt_req req = {.op = BKT_HEAD, .key = key};
-    f->rc = bkt_store_perform(st, &req, 1, NULL);
+    struct bkt_req req = {.op = BKT_HEAD, .key = u->key};
+    f->rc = bkt_store_perform(u->store, &req, 1, NULL);
     f->size            = req.size;
     memcpy(f->etag, req.etag, sizeof f->etag);
     bkt_stamp(req.size, req.mtime, f->stamp);
@@ -29,27 +37,26 @@ static struct bkt_verify_file *file_of(struct bkt_verify *v, const char *uri, st
     return f;
 }
 
-/* Checks a file that @p n references lead into: it must reach to @p end and be the version @p etag (NULL:
- * any). */
-static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o, const char *uri,
-                       struct bkt_store *st, const char *key, uint64_t n, uint64_t end, const char *etag)
+/* Checks that the file reaches far enough, and has the version that the references name. */
+static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o,
+                       const struct file_use *u)
 {
-    const struct bkt_verify_file *f = file_of(v, uri, st, key);
+    const struct bkt_verify_file *f = file_of(v, u);
     if (!f || f->rc < 0)
-        bkt_verify_problem(v, "reference", path, o->id.text, "%s: %s", uri,
+        bkt_verify_problem(v, "reference", path, o->id.text, "%s: %s", u->uri,
                            bkt_err_text(f ? f->rc : BKT_ENOMEM));
-    else if (f->size != UINT64_MAX && end > f->size)
+    else if (f->size != UINT64_MAX && u->end > f->size)
         bkt_verify_problem(v, "reference", path, o->id.text,
-                           "references reach to byte %llu of %s, which has %llu", (unsigned long long)end,
-                           uri, (unsigned long long)f->size);
-    const char *now = !f || f->rc < 0 ? "" : etag && bkt_is_stamp(etag) ? f->stamp : f->etag;
-    if (!etag || !*etag || !*now || strcmp(etag, now) == 0)
+                           "references reach to byte %llu of %s, which has %llu", (unsigned long long)u->end,
+                           u->uri, (unsigned long long)f->size);
+    const char *now = !f || f->rc < 0 ? "" : u->etag && bkt_is_stamp(u->etag) ? f->stamp : f->etag;
+    if (!u->etag || !*u->etag || !*now || strcmp(u->etag, now) == 0)
         return;
     v->n_changed++;
     bkt_verify_problem(v, "changed", path, o->id.text,
                        "%s changed since it was linked (it was %s, now %s) "
                        "and has %llu reference%s into it; link it again",
-                       uri, etag, now, (unsigned long long)n, n == 1 ? "" : "s");
+                       u->uri, u->etag, now, (unsigned long long)u->n, u->n == 1 ? "" : "s");
 }
 
 #define MOST_TOLD 100 /* problems of one dataset; more are counted */
@@ -118,20 +125,20 @@ static void check_segments(struct bkt_verify *v, const char *path, const struct 
 {
     const struct bkt_layout *l = &o->dset.layout;
     for (size_t i = 0; i < l->n_segments; i++) {
-        struct bkt_store            *st;
         BKT_CLEANUP(bkt_freep) char *key = NULL;
         struct bkt_err               err = {.n = 0};
-        uint64_t                     end = UINT64_MAX;
-        uint64_t                     n   = 0;
-        if (!l->segments[i].file_uri)
+        struct file_use u = {.uri = l->segments[i].file_uri, .etag = l->segments[i].etag};
+        if (!u.uri)
             continue;
         v->n_refs++;
-        if (!reach_of(l, i, &n, &end))
+        if (!reach_of(l, i, &u.n, &u.end))
             continue; /* reported with an earlier one */
-        if (bkt_domain_resolve_uri(v->d, l->segments[i].file_uri, &st, &key, &err) < 0)
+        if (bkt_domain_resolve_uri(v->d, u.uri, &u.store, &key, &err) < 0) {
             bkt_verify_unchecked(v, path, o->id.text, &err);
-        else
-            check_file(v, path, o, l->segments[i].file_uri, st, key, n, end, l->segments[i].etag);
+            continue;
+        }
+        u.key = key;
+        check_file(v, path, o, &u);
     }
 }
 
@@ -162,7 +169,7 @@ static void check_ends(const struct walk *w)
         if (rc < 0)
             failed(w->v, w->path, w->o, rc, &err);
         else
-            check_file(w->v, w->path, w->o, at.key, st, key, r->n, r->end, f->etag);
+            check_file(w->v, w->path, w->o, &(struct file_use){at.key, st, key, f->etag, r->n, r->end});
     }
 }
 
@@ -208,7 +215,7 @@ static int on_raw(const struct bkt_external_file *r, void *arg)
     } else if (bkt_domain_resolve_uri(v->d, r->name, &st, &key, &err) < 0) {
         bkt_verify_unchecked(v, w->path, w->o->id.text, &err);
         return BKT_OK;
-    } else if (!(f = file_of(v, r->name, st, key))) {
+    } else if (!(f = file_of(v, &(struct file_use){.uri = r->name, .store = st, .key = key}))) {
         return BKT_ENOMEM;
     }
     if (f->rc < 0)

@@ -173,9 +173,10 @@ static int make_table(struct gather_plan *a, struct gather_dset *d, struct bkt_d
     BKT_NEED(err, bkt_buf_resize(&wide, n) >= 0 && bkt_buf_resize(&etag, BKT_ETAG_MAX - 1) >= 0);
     memset(wide.ptr, 'x', n);
     memset(etag.ptr, 'x', BKT_ETAG_MAX - 1); /* also for later files */
-    BKT_PASS(load_table_empty(a->l, ds->space.rank, grid, max, bkt_buf_str(&wide), bkt_buf_str(&etag), &id,
-                              &d->table, err));
-    load_set_table(&ds->layout, ds->space.rank, d->cdims, &id);
+    struct load_grid g = {ds->space.rank, d->cdims, grid, max};
+    struct load_row widest = {.mask = 1, .uri = bkt_buf_str(&wide), .etag = bkt_buf_str(&etag)};
+    BKT_PASS(load_table_empty(a->l, &g, &widest, &id, &d->table, err));
+    load_set_table(&ds->layout, &g, &id);
     return find_fields(d, err);
 }
 
