@@ -18,44 +18,45 @@ static uint64_t puts_sent(void)
     return s.put;
 }
 
-static void many(const char *name, bool fresh)
+/* PARENTS groups with EACH members.  The most bytes of changes that were in memory. */
+static uint64_t make_many(struct bkt_domain *d)
 {
-    struct bkt_domain *d    = create(name, false), *f = NULL;
-    struct bkt_id      root = *bkt_domain_root(d), last = {{0}};
-    uint64_t           most = 0, before, first;
-    if (!fresh)
-        OK(bkt_domain_flush(d, err));
-    before = puts_sent();
+    struct bkt_id root = *bkt_domain_root(d);
+    uint64_t      most = 0;
     for (int p = 0; p < PARENTS; p++) {
         struct bkt_id parent = add_group(d);
         char          n[20];
         (void)snprintf(n, sizeof n, "p%d", p);
         link_it(d, &root, n, &parent);
         for (int i = 0; i < EACH; i++) {
-            last = i % 2 ? add_group(d) : add_dset(d, 10);
+            struct bkt_id m = i % 2 ? add_group(d) : add_dset(d, 10);
             (void)snprintf(n, sizeof n, "m%d", i);
-            link_it(d, &parent, n, &last);
-            set_attr(d, &last, "i", p * EACH + i, ATTR_CREATE);
+            link_it(d, &parent, n, &m);
+            set_attr(d, &m, "i", p * EACH + i, ATTR_CREATE);
             most = d->edits->dirty_bytes > most ? d->edits->dirty_bytes : most;
         }
     }
-    CHECK(most < 2 * set.meta_cache, "%" PRIu64 " bytes of changes", most);
-    first = puts_sent() - before;
-    CHECK(first > PARENTS * EACH / 2, "%" PRIu64 " objects are stored", first);
-    int there = bkt_domain_open(name, &set, &f, NULL);
+    return most;
+}
+
+/* Before the flush, another process finds no object by a path. */
+static void stored_objects_are_unseen(const char *name, bool fresh)
+{
+    struct bkt_domain *f     = NULL;
+    int                there = bkt_domain_open(name, &set, &f, NULL);
     CHECK(fresh || there == BKT_OK, "%d", there);
     bkt_domain_close(f);
-    f = NULL;
-    if (!fresh) {
-        f = open_other(name);
-        CHECK(get(f, &root)->group.links.n == 0, "nothing leads to them yet");
-        bkt_domain_close(f);
-    }
-    OK(bkt_domain_flush(d, err));
-    CHECK(d->edits->dirty_bytes == 0 && !bkt_domain_is_dirty(d), "%" PRIu64 " bytes are left", d->edits->dirty_bytes);
-    uint64_t sent = puts_sent() - before;
-    CHECK(sent < PARENTS * (EACH + 1) * 11 / 10, "%" PRIu64 " PUTs for %d objects", sent, PARENTS * (EACH + 1));
+    if (fresh)
+        return;
     f = open_other(name);
+    CHECK(get(f, bkt_domain_root(f))->group.links.n == 0, "nothing leads to them yet");
+    bkt_domain_close(f);
+}
+
+static void all_members_are_stored(const char *name)
+{
+    struct bkt_domain *f    = open_other(name);
+    struct bkt_id      root = *bkt_domain_root(f);
     CHECK(get(f, &root)->group.links.n == PARENTS, "%zu groups", get(f, &root)->group.links.n);
     for (int p = 0; p < PARENTS; p++) {
         char n[20];
@@ -70,21 +71,46 @@ static void many(const char *name, bool fresh)
         }
     }
     bkt_domain_close(f);
-    for (int p = 0; p < PARENTS; p += 7) { /* an object that was evicted and comes back is counted once */
+}
+
+static void an_evicted_object_is_counted_once(struct bkt_domain *d)
+{
+    struct bkt_id root = *bkt_domain_root(d);
+    for (int p = 0; p < PARENTS; p += 7) {
         char n[20];
         (void)snprintf(n, sizeof n, "p%d", p);
         struct bkt_id g = bkt_links_find(&get(d, &root)->group.links, n)->id, m = bkt_links_find(&get(d, &g)->group.links, "m5")->id;
         CHECK(count(d, &g) == 1 && count(d, &m) == 1 && get(d, &g)->group.links.n == EACH, "%s counts %d", n, (int)count(d, &m));
     }
-    /* an object that was stored early is like a new one: it can be removed again */
-    const struct bkt_link *l = bkt_links_find(&get(d, &root)->group.links, "p7");
-    struct bkt_id          g = l->id;
+}
+
+static void an_object_stored_early_can_be_removed(const char *name, struct bkt_domain *d)
+{
+    struct bkt_id            root = *bkt_domain_root(d), g = bkt_links_find(&get(d, &root)->group.links, "p7")->id;
+    const struct bkt_object *o    = NULL;
     OK(bkt_edit_unlink(d, &root, "p7", err));
     OK(bkt_domain_flush(d, err));
-    f                        = open_other(name);
-    const struct bkt_object *o = NULL;
+    struct bkt_domain *f = open_other(name);
     CHECK(bkt_domain_get(f, &g, &o, NULL) == BKT_ENOENT, "removed");
     bkt_domain_close(f);
+}
+
+static void many(const char *name, bool fresh)
+{
+    struct bkt_domain *d = create(name, false);
+    if (!fresh)
+        OK(bkt_domain_flush(d, err));
+    uint64_t before = puts_sent(), most = make_many(d), first = puts_sent() - before;
+    CHECK(most < 2 * set.meta_cache, "%" PRIu64 " bytes of changes", most);
+    CHECK(first > PARENTS * EACH / 2, "%" PRIu64 " objects are stored", first);
+    stored_objects_are_unseen(name, fresh);
+    OK(bkt_domain_flush(d, err));
+    CHECK(d->edits->dirty_bytes == 0 && !bkt_domain_is_dirty(d), "%" PRIu64 " bytes are left", d->edits->dirty_bytes);
+    uint64_t sent = puts_sent() - before;
+    CHECK(sent < PARENTS * (EACH + 1) * 11 / 10, "%" PRIu64 " PUTs for %d objects", sent, PARENTS * (EACH + 1));
+    all_members_are_stored(name);
+    an_evicted_object_is_counted_once(d);
+    an_object_stored_early_can_be_removed(name, d);
     bkt_domain_close(d);
 }
 

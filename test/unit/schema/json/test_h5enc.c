@@ -169,71 +169,76 @@ static int parse_list(const void *p, size_t n, struct bkt_err *err)
 
 #define LIST(text) text, sizeof text - 1
 
+static const struct {
+    const char *what, *bytes;
+    size_t n;
+    int code;
+    const char *says;
+} hostile[] = {
+    {"nothing", LIST(""), BKT_EFORMAT, "cut off"},
+    {"another version", LIST("\1\5\0"), BKT_EUNSUP, "version 1"},
+    {"a transfer list", LIST("\0\7\0"), BKT_EUNSUP, "class 7"},
+    {"no end", LIST("\0\5"), BKT_EFORMAT, "cut off"},
+    {"an unknown property", LIST("\0\5nonsense\0\1\0"), BKT_EUNSUP, "\"nonsense\""},
+    {"a property of files", LIST("\0\5symbol_leaf\0\4\1\0\0\0\0"), BKT_EUNSUP, "\"symbol_leaf\""},
+    {"one twice", LIST("\0\5dset_oh_minimize\0\1dset_oh_minimize\0\1\0"), BKT_EFORMAT, "twice"},
+    {"a name without end", LIST("\0\5layout"), BKT_EFORMAT, "cut off"},
+    {"a chunk rank of 255", LIST("\0\5layout\0\2\377\1\0\0\0\0"), BKT_EFORMAT, "rank 255"},
+    {"a chunk rank of 0", LIST("\0\5layout\0\2\0\0"), BKT_EFORMAT, "rank 0"},
+    {"a chunk of no elements", LIST("\0\5layout\0\2\1\0\0\0\0\0"), BKT_EFORMAT, "chunks of 0"},
+    {"a chunk of 2^62 elements", LIST("\0\5layout\0\2\2\0\0\0\200\0\0\0\200\0"), BKT_EFORMAT, "2^32 - 1"},
+    {"layout 9", LIST("\0\5layout\0\11\0"), BKT_EUNSUP, "layout 9"},
+    {"2^56 mappings", LIST("\0\5layout\0\3\0\0\0\0\0\0\0\1x\0y\0\0"), BKT_EFORMAT, "cut off"},
+    {"2^40 external files", LIST("\0\5efl\0\6\0\0\0\0\0\1\2a\0\1\0\1\0\0"), BKT_EFORMAT, "cut off"},
+    {"an external file without a name", LIST("\0\5efl\0\1\1\1\1\0\1\0\1\4\0\0\0\0\0"), BKT_EFORMAT,
+     "without a name"},
+    {"33 filters", LIST("\0\5pline\0\4\1\41\0"), BKT_EFORMAT, "33 filters"},
+    {"2^32 parameters", LIST("\0\5pline\0\4\1\1\1\0\0\0\0\0\0\0\0\5\0\0\0\0\1\0"), BKT_EFORMAT,
+     "cut off"},
+    {"filter 2^31", LIST("\0\5pline\0\4\1\1\0\0\0\200\0\0\0\0\0\1\0\0"), BKT_EFORMAT, "filter of number"},
+    {"a number of 9 bytes", LIST("\0\5pline\0\4\11\1\1\1\1\1\1\1\1\1\0"), BKT_EFORMAT, "cut off"},
+    {"a fill value of 2^63 bytes", LIST("\0\5fill_value\0\2\2\0\0\0\0\0\0\0\200\0"), BKT_EFORMAT,
+     "fill value"},
+    {"a fill value of 2^60 bytes", LIST("\0\5fill_value\0\2\2\0\0\0\0\0\0\0\20\0"), BKT_EFORMAT,
+     "cut off"},
+    {"a fill value without type", LIST("\0\5fill_value\0\2\2\1\0\0\0\0\0\0\0x\1\2\3\0\0"), BKT_EFORMAT,
+     "cut off"},
+    {"a fill value of another size",
+     LIST("\0\5fill_value\0\2\2\1\0\0\0\0\0\0\0x\1\16\3\0\20\10\0\0\4\0\0\0\0\0\40\0\0"), BKT_EFORMAT,
+     "does not fit"},
+    {"a fill value with a pointer",
+     LIST("\0\5fill_"
+          "value\0\2\2\20\0\0\0\0\0\0\0AAAAAAAABBBBBBBB\1\26\3\0\31\0\0\0\20\0\0\0\20\10\0\0\4\0\0\0\0\0"
+          "\40\0\0"),
+     BKT_EFORMAT, "does not fit"},
+    {"trees of rank 2^31", LIST("\0\3btree_rank\0\4\20\0\0\0\0\0\0\200\0"), BKT_EFORMAT,
+     "rank 16 and 2147483648"},
+    {"leaves of 2^31 + 1 links", LIST("\0\3symbol_leaf\0\4\1\0\0\200\0"), BKT_EFORMAT,
+     "leaves of 2147483649"},
+    {"a heap of 2^32 - 1 bytes", LIST("\0\11group info\0\377\377\377\377\10\0\6\0\4\0\10\0\0"), BKT_EFORMAT,
+     "4294967295 bytes ahead"},
+    {"room for 65535 links of 65535 bytes",
+     LIST("\0\11group info\0\0\0\0\0\10\0\6\0\377\377\377\377\0"), BKT_EFORMAT, "65535 links"},
+    {"9 indexes", LIST("\0\3num_shmsg_indexes\0\4\11\0\0\0\0"), BKT_EFORMAT, "9 indexes"},
+};
+
 static void hostile_lists(void)
 {
-    static const struct {
-        const char *what, *bytes;
-        size_t n;
-        int code;
-        const char *says;
-    } wrong[] = {
-        {"nothing", LIST(""), BKT_EFORMAT, "cut off"},
-        {"another version", LIST("\1\5\0"), BKT_EUNSUP, "version 1"},
-        {"a transfer list", LIST("\0\7\0"), BKT_EUNSUP, "class 7"},
-        {"no end", LIST("\0\5"), BKT_EFORMAT, "cut off"},
-        {"an unknown property", LIST("\0\5nonsense\0\1\0"), BKT_EUNSUP, "\"nonsense\""},
-        {"a property of files", LIST("\0\5symbol_leaf\0\4\1\0\0\0\0"), BKT_EUNSUP, "\"symbol_leaf\""},
-        {"one twice", LIST("\0\5dset_oh_minimize\0\1dset_oh_minimize\0\1\0"), BKT_EFORMAT, "twice"},
-        {"a name without end", LIST("\0\5layout"), BKT_EFORMAT, "cut off"},
-        {"a chunk rank of 255", LIST("\0\5layout\0\2\377\1\0\0\0\0"), BKT_EFORMAT, "rank 255"},
-        {"a chunk rank of 0", LIST("\0\5layout\0\2\0\0"), BKT_EFORMAT, "rank 0"},
-        {"a chunk of no elements", LIST("\0\5layout\0\2\1\0\0\0\0\0"), BKT_EFORMAT, "chunks of 0"},
-        {"a chunk of 2^62 elements", LIST("\0\5layout\0\2\2\0\0\0\200\0\0\0\200\0"), BKT_EFORMAT, "2^32 - 1"},
-        {"layout 9", LIST("\0\5layout\0\11\0"), BKT_EUNSUP, "layout 9"},
-        {"2^56 mappings", LIST("\0\5layout\0\3\0\0\0\0\0\0\0\1x\0y\0\0"), BKT_EFORMAT, "cut off"},
-        {"2^40 external files", LIST("\0\5efl\0\6\0\0\0\0\0\1\2a\0\1\0\1\0\0"), BKT_EFORMAT, "cut off"},
-        {"an external file without a name", LIST("\0\5efl\0\1\1\1\1\0\1\0\1\4\0\0\0\0\0"), BKT_EFORMAT,
-         "without a name"},
-        {"33 filters", LIST("\0\5pline\0\4\1\41\0"), BKT_EFORMAT, "33 filters"},
-        {"2^32 parameters", LIST("\0\5pline\0\4\1\1\1\0\0\0\0\0\0\0\0\5\0\0\0\0\1\0"), BKT_EFORMAT,
-         "cut off"},
-        {"filter 2^31", LIST("\0\5pline\0\4\1\1\0\0\0\200\0\0\0\0\0\1\0\0"), BKT_EFORMAT, "filter of number"},
-        {"a number of 9 bytes", LIST("\0\5pline\0\4\11\1\1\1\1\1\1\1\1\1\0"), BKT_EFORMAT, "cut off"},
-        {"a fill value of 2^63 bytes", LIST("\0\5fill_value\0\2\2\0\0\0\0\0\0\0\200\0"), BKT_EFORMAT,
-         "fill value"},
-        {"a fill value of 2^60 bytes", LIST("\0\5fill_value\0\2\2\0\0\0\0\0\0\0\20\0"), BKT_EFORMAT,
-         "cut off"},
-        {"a fill value without type", LIST("\0\5fill_value\0\2\2\1\0\0\0\0\0\0\0x\1\2\3\0\0"), BKT_EFORMAT,
-         "cut off"},
-        {"a fill value of another size",
-         LIST("\0\5fill_value\0\2\2\1\0\0\0\0\0\0\0x\1\16\3\0\20\10\0\0\4\0\0\0\0\0\40\0\0"), BKT_EFORMAT,
-         "does not fit"},
-        {"a fill value with a pointer",
-         LIST("\0\5fill_"
-              "value\0\2\2\20\0\0\0\0\0\0\0AAAAAAAABBBBBBBB\1\26\3\0\31\0\0\0\20\0\0\0\20\10\0\0\4\0\0\0\0\0"
-              "\40\0\0"),
-         BKT_EFORMAT, "does not fit"},
-        {"trees of rank 2^31", LIST("\0\3btree_rank\0\4\20\0\0\0\0\0\0\200\0"), BKT_EFORMAT,
-         "rank 16 and 2147483648"},
-        {"leaves of 2^31 + 1 links", LIST("\0\3symbol_leaf\0\4\1\0\0\200\0"), BKT_EFORMAT,
-         "leaves of 2147483649"},
-        {"a heap of 2^32 - 1 bytes", LIST("\0\11group info\0\377\377\377\377\10\0\6\0\4\0\10\0\0"), BKT_EFORMAT,
-         "4294967295 bytes ahead"},
-        {"room for 65535 links of 65535 bytes",
-         LIST("\0\11group info\0\0\0\0\0\10\0\6\0\377\377\377\377\0"), BKT_EFORMAT, "65535 links"},
-        {"9 indexes", LIST("\0\3num_shmsg_indexes\0\4\11\0\0\0\0"), BKT_EFORMAT, "9 indexes"},
-    };
-    for (size_t i = 0; i < BKT_COUNT(wrong); i++) {
+    for (size_t i = 0; i < BKT_COUNT(hostile); i++) {
         struct bkt_err err = {.n = 0};
-        void *exact = malloc(wrong[i].n + 1);
+        void *exact = malloc(hostile[i].n + 1);
         if (!exact)
             abort();
-        memcpy(exact, wrong[i].bytes, wrong[i].n);
-        int rc = parse_list(exact, wrong[i].n, &err);
-        CHECK(rc == wrong[i].code && err.n && (strstr(err.frame[0].msg, wrong[i].says)), "%s: %d, %s",
-              wrong[i].what, rc, err.n ? err.frame[0].msg : "");
+        memcpy(exact, hostile[i].bytes, hostile[i].n);
+        int rc = parse_list(exact, hostile[i].n, &err);
+        CHECK(rc == hostile[i].code && err.n && (strstr(err.frame[0].msg, hostile[i].says)), "%s: %d, %s",
+              hostile[i].what, rc, err.n ? err.frame[0].msg : "");
         free(exact);
     }
+}
+
+static void allowed_lists(void)
+{
     CHECK(parse_list(LIST("\0\5layout\0\2\2\3\0\0\0\4\0\0\0\0"), NULL) == BKT_OK, "a list that is fine");
     CHECK(parse_list(LIST("\0\11group info\0\0\0\0\1\10\0\6\0\377\377\0\1\0"), NULL) == BKT_OK,
           "a heap of 16 MiB, room for 65535 links of 256 bytes");
@@ -333,6 +338,7 @@ int main(void)
     odd_floats();
     disagreeing_types();
     hostile_lists();
+    allowed_lists();
     many_files();
     many_blocks();
     of_another_object();
