@@ -29,18 +29,28 @@ bool kerchunk_attr_is_reserved(const char *name)
     return is_one_of(name, reserved, BKT_COUNT(reserved));
 }
 
-/* @p mem: the type of @p value; @p what: for the error */
-static int put_as(hid_t object, const char *name, hid_t type, hid_t mem, hid_t space, const void *value,
-                  const char *what, struct bkt_err *err)
+/* The value of a new attribute. */
+struct attr_value {
+    hid_t stored, mem; /* types: of the attribute, and of the elements at `v` */
+    hid_t space;
+    const void *v; /* NULL: nothing is written */
+};
+
+/* @p what: for the error */
+static int put_as(hid_t object, const char *name, const struct attr_value *value, const char *what,
+                  struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t attr = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    return attr < 0 || (value && H5Awrite(attr, mem, value) < 0) ? h5_fail(err, what) : BKT_OK;
+    BKT_CLEANUP(h5_closep)
+    hid_t attr = H5Acreate2(object, name, value->stored, value->space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attr < 0 || (value->v && H5Awrite(attr, value->mem, value->v) < 0))
+        return h5_fail(err, what);
+    return BKT_OK;
 }
 
 static int put(hid_t object, const char *name, hid_t type, hid_t space, const void *value,
                struct bkt_err *err)
 {
-    return put_as(object, name, type, type, space, value, "making an attribute", err);
+    return put_as(object, name, &(struct attr_value){type, type, space, value}, "making an attribute", err);
 }
 
 static bool is_ascii(const char *s)
@@ -332,7 +342,7 @@ static int put_name(hid_t dset, const char *name, const char *text, struct bkt_e
     BKT_CLEANUP(h5_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     if (H5Tset_size(type, strlen(text) + 1) < 0)
         return h5_fail(err, MAKING);
-    return put_as(dset, name, type, type, space, text, MAKING, err);
+    return put_as(dset, name, &(struct attr_value){type, type, space, text}, MAKING, err);
 }
 
 static int entry_types(hid_t *file, hid_t *mem, struct bkt_err *err)
@@ -359,7 +369,7 @@ static int put_users(struct scales *s, hid_t dset, const struct user *u, size_t 
         BKT_PASS(ref_to(s, s->v[u[i].array].path, &v[i].ref, err));
     }
     BKT_PASS(entry_types(&file, &mem, err));
-    return put_as(dset, "REFERENCE_LIST", file, mem, space, v, MAKING, err);
+    return put_as(dset, "REFERENCE_LIST", &(struct attr_value){file, mem, space, v}, MAKING, err);
 }
 
 static int put_scale(struct scales *s, size_t i, int id, const struct user *u, size_t n, struct bkt_err *err)
@@ -374,7 +384,8 @@ static int put_scale(struct scales *s, size_t i, int id, const struct user *u, s
         return h5_fail(err, "opening a dimension");
     BKT_PASS(put_name(dset, "CLASS", "DIMENSION_SCALE", err));
     BKT_PASS(put_name(dset, "NAME", i < s->n_arrays ? bkt_base_name(c->path) : name, err));
-    BKT_PASS(put_as(dset, "_Netcdf4Dimid", H5T_STD_I32LE, H5T_NATIVE_INT, one, &id, MAKING, err));
+    struct attr_value dimid = {H5T_STD_I32LE, H5T_NATIVE_INT, one, &id};
+    BKT_PASS(put_as(dset, "_Netcdf4Dimid", &dimid, MAKING, err));
     return n ? put_users(s, dset, u, n, err) : BKT_OK;
 }
 
@@ -419,7 +430,7 @@ static int put_list(struct scales *s, const struct user *u, size_t n, struct bkt
         BKT_PASS(ref_to(s, s->s[u[i].scale].path, &refs[u[i].dim], err));
         v[u[i].dim] = (hvl_t){1, &refs[u[i].dim]};
     }
-    return put_as(dset, "DIMENSION_LIST", type, type, space, v, MAKING, err);
+    return put_as(dset, "DIMENSION_LIST", &(struct attr_value){type, type, space, v}, MAKING, err);
 }
 
 int kerchunk_scales(struct kerchunk_load *k, const struct kerchunk_named *v, size_t n, struct bkt_err *err)

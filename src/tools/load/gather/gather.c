@@ -22,29 +22,37 @@ enum {
     GATHER_COPY
 }; /* of a dataset; COPY: the first process reads it */
 
+/* The sources of a load. */
+struct sources {
+    char **v;
+    int n, first; /* the first one that can be opened, and fits */
+    bool is_new;  /* the domain is made from the first one */
+    int *failed;  /* counts sources that don't fit */
+};
+
 /* Prints the error from the outside in: dataset, attempted action, root cause. */
-static void refuse(struct load_job *l, const char *source, const struct bkt_err *why, int *failed)
+static void refuse(struct load_job *l, const struct sources *s, int i, const struct bkt_err *why)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf text = {0};
     int rc = why->n ? BKT_OK : bkt_buf_add_str(&text, ": can't be opened");
-    for (unsigned i = why->n; i-- > 0 && rc == BKT_OK;)
-        rc = bkt_buf_addf(&text, ": %s", why->frame[i].msg);
-    progress_note(l->progress, "%s: refused%s", source, bkt_buf_str(&text));
-    ++*failed;
+    for (unsigned k = why->n; k-- > 0 && rc == BKT_OK;)
+        rc = bkt_buf_addf(&text, ": %s", why->frame[k].msg);
+    progress_note(l->progress, "%s: refused%s", s->v[i], bkt_buf_str(&text));
+    ++*s->failed;
 }
 
 /* A file that doesn't fit is reported and left out; any other error ends the load. */
-static int added(struct load_job *l, const char *source, int rc, const struct bkt_err *why, int *failed,
+static int added(struct load_job *l, const struct sources *s, int i, int rc, const struct bkt_err *why,
                  struct bkt_err *err)
 {
     if (rc < 0 && rc != BKT_EINVAL)
         return bkt_err_copy(err, rc, why);
     if (rc < 0) {
-        refuse(l, source, why, failed);
+        refuse(l, s, i, why);
         return BKT_OK;
     }
     progress_add(l->progress, 0, 0, 1);
-    progress_line(l->progress, "%s", source);
+    progress_line(l->progress, "%s", s->v[i]);
     return BKT_OK;
 }
 
@@ -127,9 +135,8 @@ static int look_at(struct gather_plan *a, const char *source, uint64_t i, struct
 struct gather {
     struct gather_plan *a;
     struct gather_plan look; /* for this process's units; in the first one another view of the domain */
-    char **sources;
-    int n, next; /* next: the source to be added */
-    int *failed;
+    const struct sources *sources;
+    int next;                /* the source to be added */
     struct bkt_buf *results; /* of sources whose turn has not come */
     /* of another process */
     struct load_job *l;
@@ -186,7 +193,7 @@ static int store(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
     BKT_PASS(parse_source(g->a, r, &copies, err));
     source_close(l->src);
     l->src = NULL;
-    if (copies && source_open(g->sources[g->next], l->o->driver, l->set, &l->src, err) < 0)
+    if (copies && source_open(g->sources->v[g->next], l->o->driver, l->set, &l->src, err) < 0)
         return BKT_EINVAL;
     return gather_store(g->a, err);
 }
@@ -205,7 +212,7 @@ static int add_next(struct gather *g, struct bkt_rd *r, struct bkt_err *err)
     }
     for (size_t i = 0; i < g->a->n_dsets; i++)
         g->a->dsets[i].values = NULL;
-    return added(g->a->l, g->sources[g->next], rc, &why, g->failed, err);
+    return added(g->a->l, g->sources, g->next, rc, &why, err);
 }
 
 /* Results wait for their turn. */
@@ -214,11 +221,12 @@ static int take_result(void *arg, struct bkt_rd *result, struct bkt_err *err)
     struct gather *g = arg;
     struct bkt_rd head = *result;
     uint64_t i = bkt_rd_le(&head, 4);
-    BKT_FAIL_IF_MALFORMED(err, !head.ok || i >= (uint64_t)g->n || i < (uint64_t)g->next || g->results[i].len,
-                          "result");
+    BKT_FAIL_IF_MALFORMED(
+        err, !head.ok || i >= (uint64_t)g->sources->n || i < (uint64_t)g->next || g->results[i].len,
+        "result");
     size_t n = bkt_rd_left(result);
     BKT_PASS_MEM(err, bkt_buf_add(&g->results[i], bkt_rd_take(result, n), n));
-    while (g->next < g->n && g->results[g->next].len) {
+    while (g->next < g->sources->n && g->results[g->next].len) {
         struct bkt_buf *b = &g->results[g->next];
         struct bkt_rd r = bkt_rd_of(b->ptr, b->len);
         int rc = add_next(g, &r, err);
@@ -233,21 +241,22 @@ static int work(void *arg, struct bkt_rd *unit, struct bkt_buf *result, struct b
 {
     struct gather *g = arg;
     uint64_t i = bkt_rd_le(unit, 4);
-    BKT_FAIL_IF_MALFORMED(err, !unit->ok || i >= (uint64_t)g->n || !g->look.l, "unit of work");
+    BKT_FAIL_IF_MALFORMED(err, !unit->ok || i >= (uint64_t)g->sources->n || !g->look.l, "unit of work");
     BKT_PASS(interrupt_check(err));
-    return look_at(&g->look, g->sources[i], i, result, err);
+    return look_at(&g->look, g->sources->v[i], i, result, err);
 }
 
-static int put_sources(struct gather *g, struct bkt_share *s, int first, bool is_new, struct bkt_err *err)
+static int put_sources(struct gather *g, struct bkt_share *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
-    BKT_PASS(
-        shared_copy_say(&news, err, "14i", is_new, (uint64_t)first, bkt_domain_root(g->a->l->file->dom)));
+    const int first = g->sources->first;
+    BKT_PASS(shared_copy_say(&news, err, "14i", g->sources->is_new, (uint64_t)first,
+                             bkt_domain_root(g->a->l->file->dom)));
     BKT_PASS(bkt_share_news(&news, err));
-    for (int i = first + 1; i < g->n; i++) {
+    for (int i = first + 1; i < g->sources->n; i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
         BKT_PASS(interrupt_check(err));
-        /* a slow source holds up the others' results, which take_result memory */
+        /* a slow source holds up the others' results, which take memory */
         while (i - g->next > 8 * (int)bkt_processes_size())
             BKT_PASS(bkt_share_turn(s, err));
         BKT_PASS(shared_copy_say(&unit, err, "4", (uint64_t)i));
@@ -265,28 +274,26 @@ static int begin_look(struct gather *g, struct load_job *look, const char *opene
     return gather_open(&g->look, err);
 }
 
-/* Add sources[first + 1] .. sources[n - 1] to the domain, which has sources[first].  The first process only.
- * @param failed  counts sources that don't fit */
-static int add_shared(struct gather_plan *a, char **sources, int first, int n, bool is_new, int *failed,
-                      struct bkt_err *err)
+/* Add the sources behind the first one to the domain, which has that one.  The first process only. */
+static int add_shared(struct gather_plan *a, const struct sources *sources, struct bkt_err *err)
 {
     struct load_job look = *a->l;
-    struct gather g = {.a = a, .sources = sources, .n = n, .next = first + 1, .failed = failed};
+    struct gather g = {.a = a, .sources = sources, .next = sources->first + 1};
     struct bkt_share s = {.work = work, .take = take_result, .arg = &g, .check = interrupt_check};
     look.src = NULL;
-    g.results = calloc((size_t)n, sizeof *g.results);
+    g.results = calloc((size_t)sources->n, sizeof *g.results);
     BKT_NEED(err, g.results);
     /* other processes find the datasets in the store */
     int rc = bkt_chunks_flush(a->l->file->dom, err);
-    if (rc == BKT_OK && is_new)
+    if (rc == BKT_OK && sources->is_new)
         rc = bkt_domain_flush_early(a->l->file->dom, err);
-    rc = rc ? rc : begin_look(&g, &look, sources[first], err);
+    rc = rc ? rc : begin_look(&g, &look, sources->v[sources->first], err);
     rc = rc ? rc : bkt_share_begin(&s, err);
-    rc = rc ? rc : put_sources(&g, &s, first, is_new, err);
+    rc = rc ? rc : put_sources(&g, &s, err);
     rc = bkt_share_finish(&s, rc, err);
     gather_fini(&g.look);
     source_close(look.src);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < sources->n; i++)
         bkt_buf_fini(&g.results[i]);
     free(g.results);
     return rc;
@@ -302,9 +309,9 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
     bool is_new = bkt_rd_le(news, 1);
     uint64_t first = bkt_rd_le(news, 4);
     BKT_PASS(shared_copy_parse_id(news, &root, err));
-    BKT_FAIL_IF_MALFORMED(err, first >= (uint64_t)g->n, "news");
+    BKT_FAIL_IF_MALFORMED(err, first >= (uint64_t)g->sources->n, "news");
     l->reported_allow = true; /* by the first process */
-    BKT_PASS(source_open(g->sources[first], l->o->driver, l->set, &l->src, err));
+    BKT_PASS(source_open(g->sources->v[first], l->o->driver, l->set, &l->src, err));
     if (is_new)
         BKT_PASS(bkt_domain_open_unseen(g->domain, l->set, &root, &g->d, err));
     l->dst = H5Fopen(g->domain, is_new ? H5F_ACC_RDWR : H5F_ACC_RDONLY, g->fapl);
@@ -318,7 +325,8 @@ static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 int gather_shared_serve(struct load_job *l, char **sources, int n, const char *domain, hid_t fapl,
                         struct bkt_err *err)
 {
-    struct gather g = {.l = l, .sources = sources, .n = n, .domain = domain, .fapl = fapl};
+    const struct sources all = {.v = sources, .n = n};
+    struct gather g = {.l = l, .sources = &all, .domain = domain, .fapl = fapl};
     const struct bkt_share_other s = {.work = work, .news = on_news, .arg = &g};
     int rc = bkt_share_serve(&s, err);
     gather_fini(&g.look);
@@ -362,63 +370,63 @@ static int make(struct gather_plan *a, struct bkt_err *err)
     return bkt_copier_tree(a->l->src->file, a->l->dst, &o, err);
 }
 
-static int add(struct gather_plan *a, const char *source, int *failed, struct bkt_err *err)
+static int add(struct gather_plan *a, const struct sources *s, int i, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
     int rc = gather_check(a, &why);
-    return added(a->l, source, rc ? rc : gather_store(a, &why), &why, failed, err);
+    return added(a->l, s, i, rc ? rc : gather_store(a, &why), &why, err);
 }
 
-/* Tries sources from *i on until one can be opened, and reports the others. */
-static int open_first(struct load_job *l, char **sources, int n, int *i, int *failed, struct bkt_err *err)
+/* Tries sources from s->first on until one can be opened, and reports the others. */
+static int open_first(struct load_job *l, struct sources *s, struct bkt_err *err)
 {
-    for (; *i < n; ++*i) {
+    for (; s->first < s->n; s->first++) {
         struct bkt_err why = {.n = 0};
-        int            rc  = open_next(l, sources[*i], &why);
+        int rc = open_next(l, s->v[s->first], &why);
         if (rc == BKT_OK)
             return rc;
-        if (rc == BKT_ENOMEM || *i + 1 == n) /* none can be opened */
+        if (rc == BKT_ENOMEM || s->first + 1 == s->n) /* none can be opened */
             return bkt_err_copy(err, rc, &why);
-        refuse(l, sources[*i], &why, failed);
+        refuse(l, s, s->first, &why);
     }
     BKT_FAIL(err, BKT_EINVAL, "no source");
 }
 
-/* Begins to fetch the sources behind number @p i; *upto: the last one requested. */
-static void expect(const struct load_job *l, char **sources, int n, int i, int *upto)
+/* Begins to fetch the sources behind number @p i, of the first @p n; *upto: the last one requested. */
+static void expect(const struct load_job *l, const struct sources *s, int n, int i, int *upto)
 {
     for (*upto = *upto > i ? *upto : i; *upto + 1 < n && *upto < i + (int)l->o->jobs; ++*upto)
-        bkt_vfd_expect(sources[*upto + 1], l->set);
+        bkt_vfd_expect(s->v[*upto + 1], l->set);
 }
 
-static int add_all(struct gather_plan *a, char **sources, int first, int n, bool is_new, int *failed,
-                   struct bkt_err *err)
+static int add_all(struct gather_plan *a, const struct sources *s, struct bkt_err *err)
 {
-    int before = *failed, upto = first;
-    const bool shared = bkt_processes_several() && n - first > 1;
-    const int alone = shared ? first + 1 : n; /* sources that this process adds by itself */
-    a->l->progress->total = (uint64_t)n * PROGRESS_OBJECT;
+    const int first = s->first, before = *s->failed;
+    const bool shared = bkt_processes_several() && s->n - first > 1;
+    const int alone = shared ? first + 1 : s->n; /* sources that this process adds by itself */
+    int upto = first;
+    a->l->progress->total = (uint64_t)s->n * PROGRESS_OBJECT;
     for (int i = first; i < alone; i++) {
         struct bkt_err why = {.n = 0};
         BKT_PASS(interrupt_check(err));
-        expect(a->l, sources, alone, i, &upto);
-        if (i > first && open_next(a->l, sources[i], &why) < 0) {
-            refuse(a->l, sources[i], &why, failed);
+        expect(a->l, s, alone, i, &upto);
+        if (i > first && open_next(a->l, s->v[i], &why) < 0) {
+            refuse(a->l, s, i, &why);
             continue;
         }
-        BKT_PASS(add(a, sources[i], failed, err));
-        BKT_FAIL_IF(err, i == first && *failed > before && is_new, BKT_EUNSUP,
+        BKT_PASS(add(a, s, i, err));
+        BKT_FAIL_IF(err, i == first && *s->failed > before && s->is_new, BKT_EUNSUP,
                     "the first file can't be appended to its own domain; nothing is made");
     }
     if (shared)
-        BKT_PASS(add_shared(a, sources, first, n, is_new, failed, err));
+        BKT_PASS(add_shared(a, s, err));
     return gather_end(a, err);
 }
 
-static int measure_names(struct gather_plan *a, char **sources, int n, struct bkt_err *err)
+static int measure_names(struct gather_plan *a, const struct sources *s, struct bkt_err *err)
 {
-    for (int i = 0; i < n; i++) {
-        BKT_CLEANUP(bkt_freep) char *uri = source_uri(sources[i]);
+    for (int i = 0; i < s->n; i++) {
+        BKT_CLEANUP(bkt_freep) char *uri = source_uri(s->v[i]);
         BKT_NEED(err, uri);
         a->longest = bkt_max_u64(a->longest, strlen(uri));
     }
@@ -427,24 +435,23 @@ static int measure_names(struct gather_plan *a, char **sources, int n, struct bk
 
 /* Makes the domain from the first source that can be opened, or opens the existing domain with the first
  * source that fits. */
-static int begin(struct gather_plan *a, struct load_job *l, char **sources, int n, int *first, bool is_new,
-                 int *failed, struct bkt_err *err)
+static int begin(struct gather_plan *a, struct load_job *l, struct sources *s, struct bkt_err *err)
 {
     for (;;) {
         struct bkt_err why = {.n = 0};
         BKT_PASS(gather_begin(a, l, l->o->extend, err));
-        BKT_PASS(measure_names(a, sources, n, err));
-        if (is_new)
+        BKT_PASS(measure_names(a, s, err));
+        if (s->is_new)
             BKT_PASS(make(a, err));
         int rc = gather_open(a, &why);
         if (rc == BKT_OK)
-            return is_new ? BKT_OK : gather_begin_append(a, err);
-        if (rc != BKT_EINVAL || is_new || *first + 1 == n)
+            return s->is_new ? BKT_OK : gather_begin_append(a, err);
+        if (rc != BKT_EINVAL || s->is_new || s->first + 1 == s->n)
             return bkt_err_copy(err, rc, &why);
-        refuse(l, sources[*first], &why, failed);
+        refuse(l, s, s->first, &why);
         gather_fini(a);
-        ++*first;
-        BKT_PASS(open_first(l, sources, n, first, failed, err));
+        s->first++;
+        BKT_PASS(open_first(l, s, err));
     }
 }
 
@@ -452,13 +459,12 @@ int load_gathered(struct load_job *l, char **sources, int n, const char *domain,
                   struct bkt_err *err)
 {
     BKT_CLEANUP(gather_fini) struct gather_plan a = {.l = l};
-    bool                             is_new = true;
-    int                              first  = 0;
-    int                              rc     = open_first(l, sources, n, &first, failed, err);
-    rc = rc ? rc : load_target(l, domain, fapl, &is_new, err);
-    rc = rc ? rc : begin(&a, l, sources, n, &first, is_new, failed, err);
-    rc = rc ? rc : add_all(&a, sources, first, n, is_new, failed, err);
+    struct sources s = {.v = sources, .n = n, .is_new = true, .failed = failed};
+    int rc = open_first(l, &s, err);
+    rc = rc ? rc : load_target(l, domain, fapl, &s.is_new, err);
+    rc = rc ? rc : begin(&a, l, &s, err);
+    rc = rc ? rc : add_all(&a, &s, err);
     gather_fini(&a);
     bkt_vfd_expect_nothing();
-    return load_end(l, rc, is_new, err);
+    return load_end(l, rc, s.is_new, err);
 }
