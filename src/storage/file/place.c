@@ -91,28 +91,35 @@ static int refuse(const struct bkt_dir_store *st, const char *in, const char *na
         root, in, name, owner, root, in, name);
 }
 
-/* Open one of the scratch directories, in @p at, which is DIR@p in.  -1: the failure is recorded, except
- * ENOENT. */
-static int open_scratch(const struct bkt_dir_store *st, int at, const char *in, const char *name, bool make,
-                        const struct stat *parent, const struct stat *root, struct stat *sb,
-                        struct bkt_err *err)
+/* An open directory that scratch directories are in: the store's own, or the first of them. */
+struct scratch_parent {
+    int fd;
+    const char *path; /* below the store's directory */
+    struct stat sb;
+};
+
+/* Open one of the scratch directories.  -1: the failure is recorded, except ENOENT.
+ * @p root: state of the store's directory; @p sb: gets the state of the opened one */
+static int open_scratch(const struct bkt_dir_store *st, const struct scratch_parent *in, const char *name,
+                        bool make, const struct stat *root, struct stat *sb, struct bkt_err *err)
 {
     const char *dir = st->base.uri + strlen("file://");
-    int         fd  = bkt_beneath_open(at, name, O_PATH | O_DIRECTORY, 0);
-    if (fd < 0 && errno == ENOENT && make && (mkdirat(at, name, 0777) == 0 || errno == EEXIST))
-        fd = bkt_beneath_open(at, name, O_PATH | O_DIRECTORY, 0);
-    if (fd >= 0 && fstat(fd, sb) == 0 && is_trusted(sb, parent, root))
+    int fd = bkt_beneath_open(in->fd, name, O_PATH | O_DIRECTORY, 0);
+    if (fd < 0 && errno == ENOENT && make && (mkdirat(in->fd, name, 0777) == 0 || errno == EEXIST))
+        fd = bkt_beneath_open(in->fd, name, O_PATH | O_DIRECTORY, 0);
+    if (fd >= 0 && fstat(fd, sb) == 0 && is_trusted(sb, &in->sb, root))
         return fd;
     int e = errno;
     if (fd >= 0)
-        (void)refuse(st, in, name, (unsigned long)sb->st_uid, err);
+        (void)refuse(st, in->path, name, (unsigned long)sb->st_uid, err);
     else if (e == ELOOP)
-        (void)BKT_ERR(err, BKT_EACCES, "%s%s/%s is a symbolic link, which can't hold scratch files and "
-                      "locks; remove it", dir,
-                      in, name);
+        (void)BKT_ERR(err, BKT_EACCES,
+                      "%s%s/%s is a symbolic link, which can't hold scratch files and "
+                      "locks; remove it",
+                      dir, in->path, name);
     else if (e != ENOENT)
-        (void)BKT_ERR(err, e == EACCES || e == EROFS ? BKT_EACCES : BKT_EIO, "%s%s/%s: %s", dir, in, name,
-                      strerrordesc_np(e));
+        (void)BKT_ERR(err, e == EACCES || e == EROFS ? BKT_EACCES : BKT_EIO, "%s%s/%s: %s", dir, in->path,
+                      name, strerrordesc_np(e));
     bkt_file_closep(&fd);
     errno = fd >= 0 ? EACCES : e;
     return -1;
@@ -120,12 +127,14 @@ static int open_scratch(const struct bkt_dir_store *st, int at, const char *in, 
 
 int bkt_dir_scratch(struct bkt_dir_store *st, const char *name, bool make, struct bkt_err *err)
 {
-    struct stat root, top, sb;
-    if (fstat(st->root, &root) < 0)
+    struct scratch_parent root = {.fd = st->root, .path = ""}, top = {.path = "/" BKT_FILE_SCRATCH};
+    struct stat sb;
+    if (fstat(st->root, &root.sb) < 0)
         return -1;
     BKT_CLEANUP(bkt_file_closep)
-    int dir = open_scratch(st, st->root, "", BKT_FILE_SCRATCH, make, &root, &root, &top, err);
-    return dir < 0 ? -1 : open_scratch(st, dir, "/" BKT_FILE_SCRATCH, name, make, &top, &root, &sb, err);
+    int dir = open_scratch(st, &root, BKT_FILE_SCRATCH, make, &root.sb, &top.sb, err);
+    top.fd = dir;
+    return dir < 0 ? -1 : open_scratch(st, &top, name, make, &root.sb, &sb, err);
 }
 
 static bool is_same(struct bkt_dir_seen *seen, const struct stat *sb)
