@@ -99,7 +99,7 @@ static void *group_open(void *obj, const H5VL_loc_params_t *loc, const char *nam
     struct bkt_vobj *o = NULL;
     (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "group open %s", name);
-    return bkt_call_made(bkt_call_open(obj, loc, name, gapl, H5I_GROUP, "a group", &o, &err), &o, &err);
+    return bkt_call_made(bkt_call_open(obj, loc, name, gapl, H5I_GROUP, &o, &err), &o, &err);
 }
 
 static int get_of_group(struct bkt_vobj *o, H5VL_group_get_args_t *args, struct bkt_err *err)

@@ -61,10 +61,12 @@ static inline const struct bkt_ops *bkt_ops_of(void *obj)
 
 /* ---- shared ---- */
 
-/** Open the object of a type by its name from a place.  @p what: the type, for the message */
+/** Open a group, dataset or committed datatype by its name from a place.
+ *  @param list  its access list
+ *  @param type  H5I_GROUP, H5I_DATASET or H5I_DATATYPE
+ *  @return BKT_OK; BKT_EINVAL: the object is of another type; as bkt_path_open() */
 BKT_NODISCARD int bkt_call_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name,
-                                hid_t list, H5I_type_t type, const char *what, struct bkt_vobj **out,
-                                struct bkt_err *err);
+                                hid_t list, H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err);
 /** Give a dataset its access list, copied. */
 BKT_NODISCARD int bkt_call_keep_list(struct bkt_vobj *o, hid_t dapl, struct bkt_err *err);
 

@@ -133,9 +133,12 @@ herr_t bkt_call_close(void *obj, hid_t dxpl, void **req)
 /* ---- H5D ---- */
 
 int bkt_call_open(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, const char *name, hid_t list,
-                  H5I_type_t type, const char *what, struct bkt_vobj **out, struct bkt_err *err)
+                  H5I_type_t type, struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL, *o = NULL;
+    const char *what = type == H5I_GROUP     ? "a group"
+                       : type == H5I_DATASET ? "a dataset"
+                                             : "a committed datatype";
     const char *quote = type == H5I_DATASET ? "" : "'";
     if (loc->type != H5VL_OBJECT_BY_SELF) {
         BKT_PASS(bkt_path_locate(obj, loc, &at, err));
@@ -172,7 +175,7 @@ static int open_dataset(struct bkt_vobj *from, const H5VL_loc_params_t *loc, con
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
     bkt_trace(BKT_TRACE_VOL, "dataset_open %s", name);
-    BKT_PASS(bkt_call_open(from, loc, name, dapl, H5I_DATASET, "a dataset", &o, err));
+    BKT_PASS(bkt_call_open(from, loc, name, dapl, H5I_DATASET, &o, err));
     if (dapl != H5P_DEFAULT && dapl != H5P_DATASET_ACCESS_DEFAULT)
         BKT_PASS(bkt_call_keep_list(o, dapl, err));
     *out = BKT_TAKE(o);
@@ -350,7 +353,7 @@ static void *datatype_open(void *obj, const H5VL_loc_params_t *loc, const char *
     (void)dxpl, (void)req;
     bkt_trace(BKT_TRACE_VOL, "datatype open %s", name);
     int rc = check_list(tapl, H5P_DATATYPE_ACCESS, "a datatype", &err);
-    rc = rc < 0 ? rc : bkt_call_open(obj, loc, name, tapl, H5I_DATATYPE, "a committed datatype", &o, &err);
+    rc = rc < 0 ? rc : bkt_call_open(obj, loc, name, tapl, H5I_DATATYPE, &o, &err);
     return bkt_call_made(rc, &o, &err);
 }
 

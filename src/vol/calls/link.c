@@ -27,7 +27,8 @@ static int group_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t
 {
     BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     struct bkt_object *o = NULL;
-    BKT_PASS(bkt_new_link_find(at, name, lcpl, gapl, gcpl, "creating a group", &s, err));
+    struct bkt_new_link_call call = {.what = "creating a group", .lcpl = lcpl, .lapl = gapl, .ocpl = gcpl};
+    BKT_PASS(bkt_new_link_find(at, name, &call, &s, err));
     if (s.group && s.group->ops != at->ops)
         return s.group->ops->group->create(s.group, s.name, lcpl, gcpl, gapl, out, err);
     BKT_PASS(new_group(gcpl, &o, err));
@@ -262,8 +263,9 @@ static int make_hard(H5VL_link_create_args_t *args, struct bkt_vobj *at, const c
     if (loc->type == H5VL_OBJECT_BY_NAME &&
         dom_of(from) != dom_of(at)) /* before groups are made on the way */
         return other_file(err);
+    struct bkt_new_link_call call = {.what = "creating a link", .lcpl = lcpl, .lapl = lapl};
     BKT_PASS(bkt_path_locate(from, loc, &target, err));
-    BKT_PASS(bkt_new_link_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
+    BKT_PASS(bkt_new_link_find(at, name, &call, &s, err));
     BKT_PASS(s.group->ops == target->ops ? s.group->ops->link->hard(&s, target, lcpl, err) : other_file(err));
     if (loc->type == H5VL_OBJECT_BY_SELF)
         name_nameless(from, &s);
@@ -274,7 +276,8 @@ static int make_other(H5VL_link_create_args_t *args, struct bkt_vobj *at, const 
                       hid_t lapl, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
-    BKT_PASS(bkt_new_link_find(at, name, lcpl, lapl, H5P_DEFAULT, "creating a link", &s, err));
+    struct bkt_new_link_call call = {.what = "creating a link", .lcpl = lcpl, .lapl = lapl};
+    BKT_PASS(bkt_new_link_find(at, name, &call, &s, err));
     return s.group->ops->link->create(&s, args, lcpl, err);
 }
 
@@ -413,8 +416,8 @@ int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_t *sloc, struc
         BKT_PASS(ops->link->check(&p, "moving a link", err));
     BKT_FAIL_IF(err, dloc->type != H5VL_OBJECT_BY_NAME, BKT_EINVAL, "a new link needs a name");
     BKT_PASS(ops->link->check(&p, NULL, err));
-    BKT_PASS(
-        bkt_new_link_find(dst, name->name, lcpl, name->lapl_id, H5P_DEFAULT, "copying a link", &to, err));
+    struct bkt_new_link_call call = {.what = "copying a link", .lcpl = lcpl, .lapl = name->lapl_id};
+    BKT_PASS(bkt_new_link_find(dst, name->name, &call, &to, err));
     BKT_PASS(to.group->ops == ops ? ops->link->copy(&p, &to, lcpl, err) : copy_abroad(&p, &to, lcpl, err));
     return move ? ops->link->remove(&p, &to, err) : BKT_OK;
 }

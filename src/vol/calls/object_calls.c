@@ -27,7 +27,8 @@ static int commit(struct bkt_vobj *at, const char *name, hid_t type, hid_t lcpl,
 {
     BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     struct bkt_object                         *o = NULL;
-    BKT_PASS(bkt_new_link_find(at, name, lcpl, H5P_DEFAULT, H5P_DEFAULT, "committing a datatype", &s, err));
+    struct bkt_new_link_call call = {.what = "committing a datatype", .lcpl = lcpl};
+    BKT_PASS(bkt_new_link_find(at, name, &call, &s, err));
     if (s.group && s.group->ops != at->ops)
         return s.group->ops->datatype->commit(s.group, s.name, type, lcpl, tcpl, out, err);
     BKT_PASS(new_type(type, tcpl, &o, err));

@@ -170,9 +170,11 @@ static herr_t put_back(hid_t list, const struct fill *f)
     return H5Pset_alloc_time(list, f->alloc) < 0 ? -1 : H5Pset(list, ALLOC_DEFAULT, &f->unasked);
 }
 
-static int create_and_ask(hid_t file, const struct bkt_type *t, hid_t type, hid_t space, hid_t dcpl,
-                          bool kept, hid_t *out, struct bkt_err *err)
+static int create_and_ask(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t space, bool kept,
+                          hid_t *out, struct bkt_err *err)
 {
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(4096);
+    BKT_NEED_H5(err, file >= 0, "making a file in memory");
     BKT_CLEANUP(fill_fini) struct fill f = {.type = type};
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5Pcopy(dcpl), dset = H5I_INVALID_HID;
     if (list < 0 || lighten(list, t, &f) < 0 || (kept && bkt_filters_relax(list) < 0))
@@ -204,9 +206,7 @@ static int as_created(hid_t dcpl, const struct bkt_type *t, hid_t type, hid_t sp
         bkt_filters_unmark(*out);
         return BKT_OK;
     }
-    BKT_CLEANUP(bkt_hid_closep) hid_t file = bkt_native_in_memory(4096);
-    BKT_NEED_H5(err, file >= 0, "making a file in memory");
-    return create_and_ask(file, t, type, space, dcpl, kept, out, err);
+    return create_and_ask(dcpl, t, type, space, kept, out, err);
 }
 
 /* ---- layout, filters ---- */

@@ -133,8 +133,7 @@ static int may_have_name(struct bkt_vobj *dst, const char *name, hid_t lcpl, str
     unsigned make = 0;
     if (lcpl != H5P_DEFAULT && H5Pget_create_intermediate_group(lcpl, &make) < 0)
         return bkt_h5err_capture(err, "reading the link creation list");
-    int rc =
-        bkt_new_link_find(dst, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT, "copying an object", &s, &why);
+    int rc = bkt_new_link_find(dst, name, &(struct bkt_new_link_call){.what = "copying an object"}, &s, &why);
     if (rc == BKT_OK && s.group->native_id >= 0 && H5Lexists(s.group->native_id, s.name, H5P_DEFAULT) > 0)
         rc = BKT_ERR(&why, BKT_EEXIST, "%s exists", name);
     bkt_new_link_fini(&s);

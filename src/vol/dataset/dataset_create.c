@@ -58,7 +58,8 @@ int bkt_dataset_create(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t 
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *made = NULL;
     BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     struct bkt_object *o = NULL;
-    BKT_PASS(bkt_new_link_find(at, name, lcpl, dapl, dcpl, "creating a dataset", &s, err));
+    struct bkt_new_link_call call = {.what = "creating a dataset", .lcpl = lcpl, .lapl = dapl, .ocpl = dcpl};
+    BKT_PASS(bkt_new_link_find(at, name, &call, &s, err));
     if (s.group && s.group->ops != at->ops)
         return s.group->ops->dataset->create(s.group, s.name, lcpl, type, space, dcpl, dapl, out, err);
     BKT_PASS(new_dataset(s.group ? s.group : at, type, space, dcpl, dapl, &o, err));

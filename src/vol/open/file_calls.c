@@ -107,12 +107,12 @@ static int file_settings(hid_t fapl, struct bkt_comm *c, struct bkt_settings *se
 }
 
 /* With HDF5_VOL_CONNECTOR=bucket this connector gets every file, including a program's plain HDF5 files. */
-static int plain_open(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out,
-                      struct bkt_err *err)
+static int plain_open(const struct bkt_file_call *c, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
-    BKT_PASS(bkt_native_file(name, flags, fapl == H5P_DEFAULT ? H5I_INVALID_HID : fapl, &id, err));
-    bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: passed on to HDF5", name);
+    hid_t fapl = c->fapl == H5P_DEFAULT ? H5I_INVALID_HID : c->fapl;
+    BKT_PASS(bkt_native_file(c->name, c->flags, fapl, &id, err));
+    bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: passed on to HDF5", c->name);
     return bkt_native_wrap(&id, out, err);
 }
 
@@ -148,52 +148,49 @@ static int open_otherwise(const char *name, struct bkt_vobj **out, struct bkt_er
 }
 
 /* Called after no domain could be opened, for the reason @p rc, @p why. */
-static int remote_open(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
-                       struct bkt_remote *r, int rc, const struct bkt_err *why, struct bkt_vobj **out,
-                       struct bkt_err *err)
+static int remote_open(const struct bkt_file_call *c, const struct bkt_settings *set, struct bkt_remote *r,
+                       int rc, const struct bkt_err *why, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_err no = {.n = 0};
     hid_t          id = H5I_INVALID_HID;
-    int plain = bkt_remote_instead(r, rc) ? bkt_remote_open(r, flags, fapl, set, &id, &no) : BKT_ENOENT;
+    int plain = bkt_remote_instead(r, rc) ? bkt_remote_open(r, c->flags, c->fapl, set, &id, &no) : BKT_ENOENT;
     bool is_address = rc == BKT_EINVAL && no.n > 0; /* of a web server, with a query: not a domain's */
     if (plain == BKT_ENOENT && !is_address)
         return bkt_err_copy(err, rc, why);
     if (plain < 0)
         return bkt_err_copy(err, plain, &no);
-    bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: %s", name, r->full);
-    return strcmp(name, r->full) == 0 ? bkt_native_wrap(&id, out, err) : wrap_as(&id, name, out, err);
+    bkt_trace(BKT_TRACE_VOL, "%s is a plain HDF5 file: %s", c->name, r->full);
+    return strcmp(c->name, r->full) == 0 ? bkt_native_wrap(&id, out, err) : wrap_as(&id, c->name, out, err);
 }
 
-/* The name is that of a domain, or of a plain file in a store: both are asked for at once.  @p called: the
- * program's own form of it */
-static int open_in_store(const char *called, const char *name, unsigned flags, hid_t fapl,
-                         const struct bkt_settings *set, struct bkt_vobj **out, struct bkt_err *err)
+/* The name is that of a domain, or of a plain file in a store: both are asked for at once.  @p name: the
+ * connector's form of the program's name */
+static int open_in_store(const struct bkt_file_call *c, const char *name, const struct bkt_settings *set,
+                         struct bkt_vobj **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
     struct bkt_file *f   = NULL;
     struct bkt_err   why = {.n = 0};
     BKT_PASS(bkt_remote_find(name, set, &r, err));
-    if (bkt_remote_is_kept(&r, set) && !(flags & H5F_ACC_RDWR))
-        return remote_open(called, flags, fapl, set, &r, BKT_ENOENT, &why, out, err);
-    if (!(flags & H5F_ACC_RDWR))
-        bkt_remote_ask(&r, fapl, set);
-    int rc = bkt_file_domain(name, flags, fapl, set, &f, &why);
-    return rc == BKT_OK ? hand_out(f, out, err)
-                        : remote_open(called, flags, fapl, set, &r, rc, &why, out, err);
+    if (bkt_remote_is_kept(&r, set) && !(c->flags & H5F_ACC_RDWR))
+        return remote_open(c, set, &r, BKT_ENOENT, &why, out, err);
+    if (!(c->flags & H5F_ACC_RDWR))
+        bkt_remote_ask(&r, c->fapl, set);
+    int rc = bkt_file_domain(name, c->flags, c->fapl, set, &f, &why);
+    return rc == BKT_OK ? hand_out(f, out, err) : remote_open(c, set, &r, rc, &why, out, err);
 }
 
-int bkt_file_open_alone(const char *name, unsigned flags, hid_t fapl, struct bkt_comm *c,
-                        struct bkt_vobj **out, struct bkt_err *err)
+int bkt_file_open_alone(const struct bkt_file_call *c, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings set;
     if (bkt_file_opener)
-        return open_otherwise(name, out, err);
-    BKT_PASS(file_settings(fapl, c, &set, err));
-    bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", name, flags);
+        return open_otherwise(c->name, out, err);
+    BKT_PASS(file_settings(c->fapl, c->comm, &set, err));
+    bkt_trace(BKT_TRACE_VOL, "file open %s flags %#x", c->name, c->flags);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf as = {0};
-    int rc = plain_open(name, flags, fapl, out, err);
-    if (rc == BKT_ENOENT && (rc = bkt_ros3_take(fapl, name, &set, &as, err)) == BKT_OK)
-        rc = open_in_store(name, as.len ? bkt_buf_str(&as) : name, flags, fapl, &set, out, err);
+    int rc = plain_open(c, out, err);
+    if (rc == BKT_ENOENT && (rc = bkt_ros3_take(c->fapl, c->name, &set, &as, err)) == BKT_OK)
+        rc = open_in_store(c, as.len ? bkt_buf_str(&as) : c->name, &set, out, err);
     bkt_settings_fini(&set);
     return rc;
 }
@@ -226,40 +223,38 @@ static int creation_list(hid_t fcpl, struct bkt_object *root, hsize_t *user_bloc
     return bkt_convert_from_ocpl(list, root, err);
 }
 
-static int domain_create(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_comm *c,
-                         const struct bkt_agreed *agreed, struct bkt_vobj **out, struct bkt_err *err)
+static int domain_create(const struct bkt_file_call *c, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_settings   set;
     struct bkt_domain    *dom  = NULL;
     struct bkt_file      *f    = NULL;
     hsize_t               user = 0;
     struct bkt_new_domain how = {
-        .truncate = (flags & H5F_ACC_TRUNC) != 0, .root = bkt_object_make(BKT_GROUP), .agreed = agreed};
+        .truncate = (c->flags & H5F_ACC_TRUNC) != 0, .root = bkt_object_make(BKT_GROUP), .agreed = c->agreed};
     BKT_NEED(err, how.root);
-    int rc = creation_list(fcpl, how.root, &user, err);
-    rc = rc < 0 ? rc : file_settings(fapl, c, &set, err);
+    int rc = creation_list(c->fcpl, how.root, &user, err);
+    rc = rc < 0 ? rc : file_settings(c->fapl, c->comm, &set, err);
     if (rc < 0) {
         bkt_object_free(how.root);
         return rc;
     }
     bkt_file_drop_unused();
-    rc = new_domain(name, flags, &set, &how, user, &dom, err);
+    rc = new_domain(c->name, c->flags, &set, &how, user, &dom, err);
     bkt_settings_fini(&set);
     BKT_PASS(rc);
-    BKT_PASS(watched(dom, name, H5F_ACC_RDWR | (flags & H5F_ACC_SWMR_WRITE), fapl, &f, err));
+    BKT_PASS(watched(dom, c->name, H5F_ACC_RDWR | (c->flags & H5F_ACC_SWMR_WRITE), c->fapl, &f, err));
     f->user_block = user;
     return hand_out(f, out, err);
 }
 
 /* A new file becomes a domain, unless its name begins with "native:". */
-int bkt_file_create_alone(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_comm *c,
-                          const struct bkt_agreed *agreed, struct bkt_vobj **out, struct bkt_err *err)
+int bkt_file_create_alone(const struct bkt_file_call *c, struct bkt_vobj **out, struct bkt_err *err)
 {
     hid_t id = H5I_INVALID_HID;
-    int   rc = bkt_native_create(name, flags, fcpl, fapl, &id, err);
+    int rc = bkt_native_create(c->name, c->flags, c->fcpl, c->fapl, &id, err);
     if (rc != BKT_ENOENT)
         return rc < 0 ? rc : bkt_native_wrap(&id, out, err);
-    return domain_create(name, flags, fcpl, fapl, c, agreed, out, err);
+    return domain_create(c, out, err);
 }
 
 /* -- get -- */

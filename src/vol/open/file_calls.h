@@ -46,13 +46,21 @@ BKT_NODISCARD int bkt_file_create_any(const char *name, unsigned flags, hid_t fc
 BKT_NODISCARD int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err);
 /** H5Fdelete(), together likewise: one process deletes. */
 BKT_NODISCARD int bkt_file_delete_any(const char *name, hid_t fapl, struct bkt_err *err);
-/** bkt_file_*_alone() do the same by this process alone; or by each process of @p c, whose @p fapl doesn't
- * name the group. */
-BKT_NODISCARD int bkt_file_open_alone(const char *name, unsigned flags, hid_t fapl, struct bkt_comm *c,
-                                      struct bkt_vobj **out, struct bkt_err *err);
-BKT_NODISCARD int bkt_file_create_alone(const char *name, unsigned flags, hid_t fcpl, hid_t fapl,
-                                        struct bkt_comm *c, const struct bkt_agreed *agreed,
-                                        struct bkt_vobj **out, struct bkt_err *err);
+/** A call that opens or creates a file; all of it is borrowed. */
+struct bkt_file_call {
+    const char *name; /* as the program gave it */
+    unsigned flags;   /* H5F_ACC_… */
+    hid_t fcpl;       /* creation only */
+    hid_t fapl;
+    struct bkt_comm *comm;           /* processes that make the call together; NULL: this one alone */
+    const struct bkt_agreed *agreed; /* creation: ids and times follow from it; NULL: from this process */
+};
+/** bkt_file_*_alone() do the same by this process alone; or by each process of the call's group, whose list
+ * doesn't name the group. */
+BKT_NODISCARD int bkt_file_open_alone(const struct bkt_file_call *c, struct bkt_vobj **out,
+                                      struct bkt_err *err);
+BKT_NODISCARD int bkt_file_create_alone(const struct bkt_file_call *c, struct bkt_vobj **out,
+                                        struct bkt_err *err);
 BKT_NODISCARD int bkt_file_accessible_alone(H5VL_file_specific_args_t *args, struct bkt_err *err);
 BKT_NODISCARD int bkt_file_delete_alone(const char *name, hid_t fapl, struct bkt_err *err);
 

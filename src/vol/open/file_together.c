@@ -15,11 +15,10 @@
 #include "vol/vfd/store_driver.h"
 
 struct call {
-    const char *name;
-    unsigned flags;
-    hid_t fcpl, fapl; /* fapl: the program's, then in a group the list without it */
+    /* fapl: the program's, then in a group the list without it.  comm: several processes act as one; NULL or
+     * a single one: as without MPI */
+    struct bkt_file_call file;
     bool create;
-    struct bkt_comm *comm; /* several processes act as one; NULL or a single one: as without MPI */
     struct bkt_agreed agreed;
     struct bkt_vobj *out;
 };
@@ -33,10 +32,9 @@ static bool is_alone(const struct bkt_comm *c)
 static int open_or_create(void *arg, struct bkt_err *err)
 {
     struct call *c = arg;
-    const struct bkt_agreed *agreed = is_alone(c->comm) ? NULL : &c->agreed;
-    return c->create
-               ? bkt_file_create_alone(c->name, c->flags, c->fcpl, c->fapl, c->comm, agreed, &c->out, err)
-               : bkt_file_open_alone(c->name, c->flags, c->fapl, c->comm, &c->out, err);
+    c->file.agreed = is_alone(c->file.comm) ? NULL : &c->agreed;
+    return c->create ? bkt_file_create_alone(&c->file, &c->out, err)
+                     : bkt_file_open_alone(&c->file, &c->out, err);
 }
 
 /* Seed and clock of the first process. */
@@ -51,8 +49,8 @@ static int agree(struct bkt_comm *c, struct bkt_agreed *a, struct bkt_err *err)
 static int call_together(struct call *c, struct bkt_err *err)
 {
     int own = BKT_OK;
-    BKT_PASS(agree(c->comm, &c->agreed, err));
-    int rc = bkt_together(c->comm, open_or_create, c, &own, err);
+    BKT_PASS(agree(c->file.comm, &c->agreed, err));
+    int rc = bkt_together(c->file.comm, open_or_create, c, &own, err);
     if (rc < 0 && own == BKT_OK) {
         bkt_vobj_free(c->out);
         c->out = NULL;
@@ -110,10 +108,10 @@ static void equip_plain(struct call *c)
 {
     struct bkt_vfd_file *v = bkt_vfd_behind(c->out->native_id);
     uint64_t can = v && !bkt_vfd_group(v);
-    if (bkt_comm_reduce(c->comm, BKT_COMM_MIN, &can, 1, NULL) < 0 || !can || !v)
+    if (bkt_comm_reduce(c->file.comm, BKT_COMM_MIN, &can, 1, NULL) < 0 || !can || !v)
         return;
-    bkt_vfd_set_group(v, c->comm, share_reads(c->comm));
-    c->comm = NULL;
+    bkt_vfd_set_group(v, c->file.comm, share_reads(c->file.comm));
+    c->file.comm = NULL;
 }
 
 /* The file belongs to the group from now on. */
@@ -124,9 +122,9 @@ static void equip(struct call *c)
         equip_plain(c);
         return;
     }
-    f->reads_together = reads_together(c->fapl);
-    f->comm = c->comm;
-    c->comm = NULL;
+    f->reads_together = reads_together(c->file.fapl);
+    f->comm = c->file.comm;
+    c->file.comm = NULL;
     if (f->flags & H5F_ACC_RDWR)
         bkt_edit_agree(f->dom, &c->agreed);
     else if (!f->reads_together && f->dom && (f->shared_reads = share_reads(f->comm)))
@@ -137,8 +135,8 @@ static int open_by_all(struct call *c, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t alone = H5I_INVALID_HID;
     bkt_domain_forget_probe();
-    BKT_PASS(bkt_comm_agree(c->comm, bkt_group_take_out(c->fapl, c->comm, &alone, err), err));
-    c->fapl = alone;
+    BKT_PASS(bkt_comm_agree(c->file.comm, bkt_group_take_out(c->file.fapl, c->file.comm, &alone, err), err));
+    c->file.fapl = alone;
     BKT_PASS(call_together(c, err));
     equip(c);
     return BKT_OK;
@@ -153,8 +151,8 @@ static bool is_for_all(const char *name, hid_t fapl)
 
 static int begin(struct call *c, struct bkt_vobj **out, struct bkt_err *err)
 {
-    int rc = is_alone(c->comm) ? open_or_create(c, err) : open_by_all(c, err);
-    bkt_comm_close(c->comm);
+    int rc = is_alone(c->file.comm) ? open_or_create(c, err) : open_by_all(c, err);
+    bkt_comm_close(c->file.comm);
     *out = rc == BKT_OK ? c->out : NULL;
     return rc;
 }
@@ -162,18 +160,18 @@ static int begin(struct call *c, struct bkt_vobj **out, struct bkt_err *err)
 int bkt_file_open_any(const char *name, unsigned flags, hid_t fapl, struct bkt_vobj **out,
                       struct bkt_err *err)
 {
-    struct call c = {.name = name, .flags = flags, .fapl = fapl};
+    struct call c = {.file = {.name = name, .flags = flags, .fapl = fapl}};
     if (is_for_all(name, fapl) && !bkt_native_is_plain(name))
-        BKT_PASS(bkt_group_open(fapl, &c.comm, err));
+        BKT_PASS(bkt_group_open(fapl, &c.file.comm, err));
     return begin(&c, out, err);
 }
 
 int bkt_file_create_any(const char *name, unsigned flags, hid_t fcpl, hid_t fapl, struct bkt_vobj **out,
                         struct bkt_err *err)
 {
-    struct call c = {.name = name, .flags = flags, .fcpl = fcpl, .fapl = fapl, .create = true};
+    struct call c = {.file = {.name = name, .flags = flags, .fcpl = fcpl, .fapl = fapl}, .create = true};
     if (is_for_all(name, fapl))
-        BKT_PASS(bkt_group_open(fapl, &c.comm, err));
+        BKT_PASS(bkt_group_open(fapl, &c.file.comm, err));
     return begin(&c, out, err);
 }
 
@@ -208,15 +206,15 @@ int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
 static int remove_it(void *arg, struct bkt_err *err)
 {
     const struct call *c = arg;
-    return bkt_file_delete_alone(c->name, c->fapl, err);
+    return bkt_file_delete_alone(c->file.name, c->file.fapl, err);
 }
 
 int bkt_file_delete_any(const char *name, hid_t fapl, struct bkt_err *err)
 {
-    struct call c = {.name = name, .fapl = fapl};
+    struct call c = {.file = {.name = name, .fapl = fapl}};
     if (is_for_all(name, fapl))
-        BKT_PASS(bkt_group_open(fapl, &c.comm, err));
-    int rc = bkt_by_first(c.comm, remove_it, &c, err);
-    bkt_comm_close(c.comm);
+        BKT_PASS(bkt_group_open(fapl, &c.file.comm, err));
+    int rc = bkt_by_first(c.file.comm, remove_it, &c, err);
+    bkt_comm_close(c.file.comm);
     return rc;
 }

@@ -32,12 +32,6 @@ int bkt_new_link_is_free(const struct bkt_new_link *s, const char *path, struct 
 
 /* ---- missing groups ---- */
 
-/* How missing groups are made */
-struct making {
-    hid_t       lapl, ocpl;
-    const char *what;
-};
-
 /* As in HDF5, a missing group keeps links as the group above it does (their order, limits of forms).  It
  * keeps attributes as the new object does.  Its name is marked as ASCII. */
 static int like_object(hid_t ocpl, hid_t gcpl, struct bkt_err *err)
@@ -76,15 +70,16 @@ static int new_gcpl(hid_t from, hid_t ocpl, hid_t *out, struct bkt_err *err)
     return bkt_hid_give(&to, out);
 }
 
-static int make_group(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
+static int make_group(struct bkt_vobj *from, const char *path, const struct bkt_new_link_call *call,
+                      struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_new_link_fini) struct bkt_new_link s = {NULL, NULL, false};
     BKT_CLEANUP(bkt_hid_closep) hid_t            like = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *made = NULL;
-    BKT_PASS(new_link_at(from, path, how->lapl, &s, err));
-    BKT_PASS(s.group->ops->may_create(s.group, how->what, err));
+    BKT_PASS(new_link_at(from, path, call->lapl, &s, err));
+    BKT_PASS(s.group->ops->may_create(s.group, call->what, err));
     BKT_PASS(s.group->ops->group->gcpl(s.group, &like, err));
-    BKT_PASS(new_gcpl(like, how->ocpl, &gcpl, err));
+    BKT_PASS(new_gcpl(like, call->ocpl, &gcpl, err));
     return s.group->ops->group->create(s.group, s.name, H5P_DEFAULT, gcpl, H5P_DEFAULT, &made, err);
 }
 
@@ -92,7 +87,8 @@ static int make_group(struct bkt_vobj *from, const char *path, const struct maki
 static bool is_missing(int rc) { return rc == BKT_ENOENT || rc == BKT_EHDF5; }
 
 /* Make all missing groups before the last component. */
-static int make_groups(struct bkt_vobj *from, const char *path, const struct making *how, struct bkt_err *err)
+static int make_groups(struct bkt_vobj *from, const char *path, const struct bkt_new_link_call *call,
+                       struct bkt_err *err)
 {
     size_t end = strlen(path);
     while (end && path[end - 1] == '/')
@@ -105,10 +101,10 @@ static int make_groups(struct bkt_vobj *from, const char *path, const struct mak
         i += strcspn(path + i, "/");
         BKT_CLEANUP(bkt_freep) char *head = strndup(path, i);
         BKT_NEED(err, head);
-        int rc = bkt_path_open(from, head, how->lapl, &o, &quiet);
+        int rc = bkt_path_open(from, head, call->lapl, &o, &quiet);
         bkt_vobj_free(o);
         if (is_missing(rc))
-            rc = make_group(from, head, how, err);
+            rc = make_group(from, head, call, err);
         else if (rc < 0)
             (void)bkt_err_copy(err, rc, &quiet);
         BKT_PASS(rc);
@@ -130,31 +126,30 @@ static int read_lcpl(hid_t lcpl, bool *groups, bool *utf8, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int find(struct bkt_vobj *from, const char *path, hid_t lcpl, const struct making *how,
+static int find(struct bkt_vobj *from, const char *path, const struct bkt_new_link_call *call,
                 struct bkt_new_link *s, struct bkt_err *err)
 {
     struct bkt_err first = {.n = 0};
     bool           groups = false;
-    BKT_PASS(read_lcpl(lcpl, &groups, &s->name_utf8, err));
-    int rc = new_link_at(from, path, how->lapl, s, &first);
+    BKT_PASS(read_lcpl(call->lcpl, &groups, &s->name_utf8, err));
+    int rc = new_link_at(from, path, call->lapl, s, &first);
     if (is_missing(rc) && groups) {
         bool utf8 = s->name_utf8;
         bkt_new_link_fini(s);
         s->name_utf8 = utf8;
-        BKT_PASS(make_groups(from, path, how, err));
-        BKT_PASS(new_link_at(from, path, how->lapl, s, err));
+        BKT_PASS(make_groups(from, path, call, err));
+        BKT_PASS(new_link_at(from, path, call->lapl, s, err));
     } else if (rc < 0)
         return bkt_err_copy(err, rc, &first);
-    return s->group->ops->may_create(s->group, how->what, err);
+    return s->group->ops->may_create(s->group, call->what, err);
 }
 
-int bkt_new_link_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl, hid_t ocpl,
-                      const char *what, struct bkt_new_link *out, struct bkt_err *err)
+int bkt_new_link_find(struct bkt_vobj *from, const char *path, const struct bkt_new_link_call *call,
+                      struct bkt_new_link *out, struct bkt_err *err)
 {
-    struct making how = {lapl, ocpl, what};
     *out = (struct bkt_new_link){NULL, NULL, false};
-    int rc = path ? find(from, path, lcpl, &how, out, err)
-                  : bkt_file_begin_change(from->file, BKT_ACL_CREATE, what, err);
+    int rc = path ? find(from, path, call, out, err)
+                  : bkt_file_begin_change(from->file, BKT_ACL_CREATE, call->what, err);
     if (rc < 0)
         bkt_new_link_fini(out);
     return rc;

@@ -28,16 +28,19 @@ BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_er
 
 /* ---- new_link.c: the place of a new link, a group and the name in it ---- */
 
+/** A call that makes a link, and its lists; 0 is H5P_DEFAULT. */
+struct bkt_new_link_call {
+    const char *what; /* "creating a link": for messages about missing permissions */
+    hid_t lcpl;       /* of the link: missing groups on the way are created if it says so */
+    hid_t lapl;       /* to follow links on the way */
+    hid_t ocpl;       /* of the new object: groups created on the way get its settings for attributes */
+};
 /** The group that is to hold the last component of @p path.
  * @param path  NULL: the new object gets no link, and out->group stays NULL
- * @param lcpl  link creation list: missing groups on the way are created if it says so; H5P_DEFAULT: none
- * @param ocpl  creation list of the new object; created groups get its settings for attributes;
- * H5P_DEFAULT: none
- * @param what  for bkt_file_may_change(), which is asked for BKT_ACL_CREATE
  * @return BKT_OK: bkt_new_link_fini(); BKT_EEXIST: a link of that name exists, or no link can have that name;
- * BKT_ENOENT: a group on the way is missing; BKT_EACCES */
-BKT_NODISCARD int bkt_new_link_find(struct bkt_vobj *from, const char *path, hid_t lcpl, hid_t lapl,
-                                    hid_t ocpl, const char *what, struct bkt_new_link *out,
+ * BKT_ENOENT: a group on the way is missing; BKT_EACCES: the user may not create there */
+BKT_NODISCARD int bkt_new_link_find(struct bkt_vobj *from, const char *path,
+                                    const struct bkt_new_link_call *call, struct bkt_new_link *out,
                                     struct bkt_err *err);
 void bkt_new_link_fini(struct bkt_new_link *s);
 
