@@ -70,12 +70,13 @@ void write_values(struct side *s, struct rnd *r, hid_t of, hid_t type, hid_t spa
 
 /** Whether @p a and @p b lie in one file; false if that can't be found out. */
 bool same_file(hid_t a, hid_t b);
-/** Whether @p a and @p b lie in one file, which was opened twice.  HDF5 treats a committed type of the other handle as one of
- *  another file, and H5Lcreate_hard() refuses. */
+/** Whether @p a and @p b lie in one file, which was opened twice.  HDF5 treats a committed type of the other
+ *  handle as one of another file, and H5Lcreate_hard() refuses. */
 bool other_handle(struct side *s, hid_t a, hid_t b);
-/** Whether a soft or external link lies on @p path.  H5Ocopy() looks whether the name exists, and stumbles. */
+/** Whether a soft or external link lies on @p path.  H5Ocopy() looks whether the name exists, and fails. */
 bool through_link(struct side *s, hid_t loc, const char *path);
-/** Whether @p path itself is a soft or external link.  H5Ldelete_by_idx(), H5Lget_info_by_idx() and similar calls don't follow it. */
+/** Whether @p path itself is a soft or external link.  H5Ldelete_by_idx(), H5Lget_info_by_idx() and similar
+ * calls don't follow it. */
 bool is_link(struct side *s, hid_t loc, const char *path);
 /** Call after a link was made.  Once a group holds itself, links aren't counted any more: HDF5 also counts
  *  links of groups that nothing leads to. */

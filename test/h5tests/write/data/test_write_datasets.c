@@ -1,8 +1,8 @@
 /* Datasets: created in every layout, written by every kind of selection, filtered, by the chunk. */
 #include <math.h>
 
-#include "h5tests/helpers/chunked_list.h"
 #include "h5tests/helpers/compare_write.h"
+#include "h5tests/write/data/chunked_list.h"
 
 static hid_t simple(int rank, const hsize_t *dims, const hsize_t *max) { return H5Screate_simple(rank, dims, max); }
 

@@ -1,7 +1,7 @@
 /* Datasets that grow and shrink: the elements that come back, refused calls, and elements that were never
  * written. */
-#include "h5tests/helpers/chunked_list.h"
 #include "h5tests/helpers/compare_write.h"
+#include "h5tests/write/data/chunked_list.h"
 
 static void extents(hid_t f, struct out *o)
 {

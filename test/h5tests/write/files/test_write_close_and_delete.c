@@ -1,10 +1,9 @@
 /* Calls of HDF5's API that programs make besides the usual ones: property lists that tune HDF5's own files,
- * close degrees with ids left open, references to deleted objects, information about a file, SWMR. */
+ * close degrees with ids left open, references to deleted objects, information about a file. */
 #include "h5tests/helpers/compare_write.h"
 #include "h5tests/helpers/put_scalar.h"
 
 #include <dirent.h>
-#include <unistd.h>
 
 /* ---- references ---- */
 
@@ -182,26 +181,11 @@ static void write_unfilled(hid_t f, struct out *o)
 
 /* ---- asking a file ---- */
 
-static void write_asking(hid_t f, struct out *o)
+/* By each id of the file, and of objects in it. */
+static void asking_names(hid_t f, const hid_t *from, size_t n_from, struct out *o)
 {
-    char       name[300];
-    H5F_info2_t info;
-    double      rate;
-    size_t      max, min, cur;
-    int         entries;
-    unsigned    accesses[2], hits[2], misses[2], evictions[2], bypasses[2];
-    hbool_t     flag = true, other = true;
-    haddr_t     addr;
-    hsize_t     size;
-    H5F_retry_info_t    retries;
-    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
-    hid_t d = put_int(f, "x", 1), g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    put_int_attr(d, "a", 1);
-    hid_t a = H5Aopen(d, "a", H5P_DEFAULT), ids[8], s = H5Screate(H5S_SCALAR);
-    hid_t t = H5Tcopy(H5T_NATIVE_INT);
-    H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t from[] = {f, d, g, a, t};
-    for (size_t i = 0; i < COUNT(from); i++) {
+    char name[300];
+    for (size_t i = 0; i < n_from; i++) {
         ssize_t n = H5Fget_name(from[i], NULL, 0), m = H5Fget_name(from[i], name, sizeof name);
         say(o, "H5Fget_name %d %d", n == m, n == (ssize_t)strlen(new_name(o, "case.h5")) || strstr(name, "case.h5") != NULL);
         m = H5Fget_name(from[i], name, 4);
@@ -213,7 +197,11 @@ static void write_asking(hid_t f, struct out *o)
         n = H5Iget_name(from[i], name, sizeof name);
         say(o, "H5Iget_name %zd %s", n, n > 0 ? name : "");
     }
-    say_result(o, "H5Fget_name of a dataspace", H5Fget_name(s, name, sizeof name));
+}
+
+static void asking_objects(hid_t f, struct out *o)
+{
+    hid_t ids[8];
     static const unsigned kinds[] = {H5F_OBJ_FILE, H5F_OBJ_DATASET,
                                      H5F_OBJ_GROUP, H5F_OBJ_DATATYPE, H5F_OBJ_ATTR, H5F_OBJ_ALL, H5F_OBJ_ALL | H5F_OBJ_LOCAL, 0};
     for (size_t i = 0; i < COUNT(kinds); i++) {
@@ -225,7 +213,20 @@ static void write_asking(hid_t f, struct out *o)
     say(o, "reopened: %zd %zd", H5Fget_obj_count(f, H5F_OBJ_ALL), H5Fget_obj_count(again, H5F_OBJ_ALL));
     say(o, "local: %zd %zd", H5Fget_obj_count(f, H5F_OBJ_ALL | H5F_OBJ_LOCAL), H5Fget_obj_count(again, H5F_OBJ_ALL | H5F_OBJ_LOCAL));
     H5Fclose(again);
-    (void)rate, (void)max, (void)min, (void)cur, (void)entries, (void)addr, (void)size;
+}
+
+static void asking_caches(hid_t f, struct out *o)
+{
+    H5F_info2_t info;
+    double rate;
+    size_t max, min, cur;
+    int entries;
+    unsigned accesses[2], hits[2], misses[2], evictions[2], bypasses[2];
+    hbool_t flag = true, other = true;
+    haddr_t addr;
+    hsize_t size;
+    H5F_retry_info_t retries;
+    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
     say_result(o, "H5Fget_info", H5Fget_info2(f, &info));
     say_result(o, "H5Fget_mdc_config", H5Fget_mdc_config(f, &config));
     say_result(o, "H5Fset_mdc_config", H5Fset_mdc_config(f, &config));
@@ -242,6 +243,10 @@ static void write_asking(hid_t f, struct out *o)
     say_result(o, "H5Fstart_mdc_logging", H5Fstart_mdc_logging(f));
     say_result(o, "H5Fget_mdc_image_info", H5Fget_mdc_image_info(f, &addr, &size));
     say_result(o, "H5Fclear_elink_file_cache", H5Fclear_elink_file_cache(f));
+}
+
+static void asking_versions(hid_t f, struct out *o)
+{
     say_result(o, "H5Fset_libver_bounds", H5Fset_libver_bounds(f, H5F_LIBVER_V110, H5F_LIBVER_LATEST));
     for (int i = 0; i < 2; i++) { /* returned by the other id, too */
         H5F_libver_t low = H5F_LIBVER_ERROR, high = H5F_LIBVER_ERROR;
@@ -252,9 +257,24 @@ static void write_asking(hid_t f, struct out *o)
         H5Fclose(id);
     }
     say_result(o, "H5Fset_libver_bounds, wrong", H5Fset_libver_bounds(f, H5F_LIBVER_LATEST, H5F_LIBVER_EARLIEST));
+}
+
+static void write_asking(hid_t f, struct out *o)
+{
+    char name[300];
+    unsigned intent;
+    hid_t d = put_int(f, "x", 1), g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    put_int_attr(d, "a", 1);
+    hid_t a = H5Aopen(d, "a", H5P_DEFAULT), s = H5Screate(H5S_SCALAR), t = H5Tcopy(H5T_NATIVE_INT);
+    H5Tcommit2(f, "t", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    asking_names(f, (hid_t[]){f, d, g, a, t}, 5, o);
+    say_result(o, "H5Fget_name of a dataspace", H5Fget_name(s, name, sizeof name));
+    asking_objects(f, o);
+    asking_caches(f, o);
+    asking_versions(f, o);
     say_result(o, "H5Fget_free_sections", H5Fget_free_sections(f, H5FD_MEM_DEFAULT, 0, NULL));
     say_result(o, "H5Fformat_convert", H5Fformat_convert(f));
-    say_result(o, "H5Fget_intent", H5Fget_intent(f, &accesses[0]));
+    say_result(o, "H5Fget_intent", H5Fget_intent(f, &intent));
     H5Tclose(t);
     H5Sclose(s);
     H5Aclose(a);
@@ -338,77 +358,117 @@ static void say_fcpl(struct out *o, hid_t f, bool again)
     H5Pclose(p);
 }
 
+static void by_default(struct out *o, hid_t fapl, hid_t fcpl)
+{
+    (void)o, (void)fapl, (void)fcpl;
+}
+
+static void by_newest(struct out *o, hid_t fapl, hid_t fcpl)
+{
+    (void)fcpl;
+    say_result(o, "H5Pset_libver_bounds", H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST));
+}
+
+static void by_sizes(struct out *o, hid_t fapl, hid_t fcpl)
+{
+    (void)o, (void)fapl;
+    H5Pset_userblock(fcpl, 1024);
+    H5Pset_sizes(fcpl, 4, 4);
+    H5Pset_sym_k(fcpl, 32, 8);
+    H5Pset_istore_k(fcpl, 64);
+}
+
+static void by_shared_messages(struct out *o, hid_t fapl, hid_t fcpl)
+{
+    (void)o, (void)fapl;
+    H5Pset_shared_mesg_nindexes(fcpl, 2);
+    H5Pset_shared_mesg_index(fcpl, 0, H5O_SHMESG_DTYPE_FLAG, 40);
+    H5Pset_shared_mesg_index(fcpl, 1, H5O_SHMESG_ATTR_FLAG | H5O_SHMESG_FILL_FLAG, 20);
+    H5Pset_shared_mesg_phase_change(fcpl, 30, 20);
+}
+
+static void by_pages(struct out *o, hid_t fapl, hid_t fcpl)
+{
+    (void)o;
+    H5Pset_file_space_strategy(fcpl, H5F_FSPACE_STRATEGY_PAGE, true, 3);
+    H5Pset_file_space_page_size(fcpl, 8192);
+    H5Pset_page_buffer_size(fapl, 65536, 10, 10);
+}
+
+static void by_access(struct out *o, hid_t fapl, hid_t fcpl)
+{
+    (void)o, (void)fcpl;
+    H5Pset_alignment(fapl, 1, 4096);
+    H5Pset_meta_block_size(fapl, 8192);
+    H5Pset_sieve_buf_size(fapl, 1024);
+    H5Pset_small_data_block_size(fapl, 512);
+    H5Pset_gc_references(fapl, 1);
+    H5Pset_evict_on_close(fapl, true);
+    H5Pset_file_locking(fapl, false, true);
+    H5Pset_cache(fapl, 0, 101, 1 << 16, 0.5);
+    H5Pset_metadata_read_attempts(fapl, 3);
+    H5Pset_elink_file_cache_size(fapl, 3);
+}
+
+static void by_driver(struct out *o, hid_t fapl, hid_t fcpl)
+{
+    (void)o, (void)fcpl;
+    H5Pset_driver_by_name(fapl, "stdio", NULL);
+}
+
+static const struct {
+    void (*set)(struct out *o, hid_t fapl, hid_t fcpl);
+    bool bounds_raised; /* shared messages and pages make HDF5 raise the lower version */
+} tuned[] = {
+    {by_default, false}, {by_newest, false}, {by_sizes, false},  {by_shared_messages, true},
+    {by_pages, true},    {by_access, false}, {by_driver, false},
+};
+
+static void say_fapl(struct out *o, hid_t f, bool with_bounds)
+{
+    hid_t as = H5Fget_access_plist(f);
+    hsize_t threshold = 0, align = 0, meta = 0, small = 0;
+    size_t sieve = 0, slots = 0, bytes = 0;
+    unsigned gc = 0, attempts = 0, elinks = 0;
+    hbool_t lock = false, ignore = false;
+    double w0 = 0;
+    H5F_libver_t low = H5F_LIBVER_ERROR, high = H5F_LIBVER_ERROR;
+    H5Pget_alignment(as, &threshold, &align);
+    H5Pget_meta_block_size(as, &meta);
+    H5Pget_sieve_buf_size(as, &sieve);
+    H5Pget_small_data_block_size(as, &small);
+    H5Pget_gc_references(as, &gc);
+    H5Pget_file_locking(as, &lock, &ignore);
+    H5Pget_cache(as, NULL, &slots, &bytes, &w0);
+    H5Pget_metadata_read_attempts(as, &attempts);
+    H5Pget_elink_file_cache_size(as, &elinks);
+    H5Pget_libver_bounds(as, &low, &high);
+    say(o, "alignment %llu %llu meta %llu", (unsigned long long)threshold, (unsigned long long)align,
+        (unsigned long long)meta);
+    say(o, "sieve %zu small %llu gc %u", sieve, (unsigned long long)small, gc);
+    say(o, "lock %d %d", lock, ignore); /* HDF5 doesn't give evict_on_close back */
+    say(o, "cache %zu %zu %g", slots, bytes, w0);
+    say(o, "attempts %u elinks %u", attempts, elinks);
+    if (with_bounds)
+        say(o, "bounds %d %d", low, high);
+    H5Pclose(as);
+}
+
 static void write_tuned(hid_t f, struct out *o)
 {
     const char *name = new_name(o, "tuned.h5");
     (void)f;
-    for (int i = 0; i < 7; i++) {
+    for (size_t i = 0; i < COUNT(tuned); i++) {
         hid_t fapl = new_fapl(o), fcpl = H5Pcreate(H5P_FILE_CREATE);
-        say(o, "list %d", i);
-        if (i == 1)
-            say_result(o, "H5Pset_libver_bounds", H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST));
-        if (i == 2) {
-            H5Pset_userblock(fcpl, 1024);
-            H5Pset_sizes(fcpl, 4, 4);
-            H5Pset_sym_k(fcpl, 32, 8);
-            H5Pset_istore_k(fcpl, 64);
-        }
-        if (i == 3) {
-            H5Pset_shared_mesg_nindexes(fcpl, 2);
-            H5Pset_shared_mesg_index(fcpl, 0, H5O_SHMESG_DTYPE_FLAG, 40);
-            H5Pset_shared_mesg_index(fcpl, 1, H5O_SHMESG_ATTR_FLAG | H5O_SHMESG_FILL_FLAG, 20);
-            H5Pset_shared_mesg_phase_change(fcpl, 30, 20);
-        }
-        if (i == 4) {
-            H5Pset_file_space_strategy(fcpl, H5F_FSPACE_STRATEGY_PAGE, true, 3);
-            H5Pset_file_space_page_size(fcpl, 8192);
-            H5Pset_page_buffer_size(fapl, 65536, 10, 10);
-        }
-        if (i == 5) {
-            H5Pset_alignment(fapl, 1, 4096);
-            H5Pset_meta_block_size(fapl, 8192);
-            H5Pset_sieve_buf_size(fapl, 1024);
-            H5Pset_small_data_block_size(fapl, 512);
-            H5Pset_gc_references(fapl, 1);
-            H5Pset_evict_on_close(fapl, true);
-            H5Pset_file_locking(fapl, false, true);
-            H5Pset_cache(fapl, 0, 101, 1 << 16, 0.5);
-            H5Pset_metadata_read_attempts(fapl, 3);
-            H5Pset_elink_file_cache_size(fapl, 3);
-        }
-        if (i == 6)
-            H5Pset_driver_by_name(fapl, "stdio", NULL);
+        say(o, "list %zu", i);
+        tuned[i].set(o, fapl, fcpl);
         hid_t g = H5Fcreate(name, H5F_ACC_TRUNC, fcpl, fapl);
         say_result(o, "H5Fcreate", g);
         for (int k = 0; k < 2 && g >= 0; k++) {
             if (!k)
                 put_int_closed(g, "x", 7);
             say_fcpl(o, g, k > 0);
-            hid_t        as = H5Fget_access_plist(g);
-            hsize_t      threshold = 0, align = 0, meta = 0, small = 0;
-            size_t       sieve = 0, slots = 0, bytes = 0;
-            unsigned     gc = 0, attempts = 0, elinks = 0;
-            hbool_t      lock = false, ignore = false;
-            double       w0 = 0;
-            H5F_libver_t low = H5F_LIBVER_ERROR, high = H5F_LIBVER_ERROR;
-            H5Pget_alignment(as, &threshold, &align);
-            H5Pget_meta_block_size(as, &meta);
-            H5Pget_sieve_buf_size(as, &sieve);
-            H5Pget_small_data_block_size(as, &small);
-            H5Pget_gc_references(as, &gc);
-            H5Pget_file_locking(as, &lock, &ignore);
-            H5Pget_cache(as, NULL, &slots, &bytes, &w0);
-            H5Pget_metadata_read_attempts(as, &attempts);
-            H5Pget_elink_file_cache_size(as, &elinks);
-            H5Pget_libver_bounds(as, &low, &high);
-            say(o, "alignment %llu %llu meta %llu", (unsigned long long)threshold, (unsigned long long)align, (unsigned long long)meta);
-            say(o, "sieve %zu small %llu gc %u", sieve, (unsigned long long)small, gc);
-            say(o, "lock %d %d", lock, ignore); /* HDF5 doesn't give evict_on_close back */
-            say(o, "cache %zu %zu %g", slots, bytes, w0);
-            say(o, "attempts %u elinks %u", attempts, elinks);
-            if (i != 3 && i != 4) /* shared messages and pages make HDF5 raise the lower one */
-                say(o, "bounds %d %d", low, high);
-            H5Pclose(as);
+            say_fapl(o, g, !tuned[i].bounds_raised);
             H5Fclose(g);
             g = k ? -1 : H5Fopen(name, H5F_ACC_RDONLY, fapl);
             if (!k)
@@ -419,80 +479,6 @@ static void write_tuned(hid_t f, struct out *o)
         H5Pclose(fapl);
         H5Eclear2(H5E_DEFAULT);
     }
-}
-
-/* ---- SWMR, refreshing, opening twice ---- */
-
-/* A reader beside the writer, with a memory of its own: flushed data are there after H5Drefresh(). */
-static void read_beside(const char *name)
-{
-    hsize_t n = 4, more = 8, chunk = 4, max = H5S_UNLIMITED, dims = 0;
-    int     v[8] = {1, 2, 3, 4, 5, 6, 7, 8}, got[8] = {0};
-    hid_t   fapl = fapl_ours(NULL), other = fapl_ours("test.max_object=255M"), p = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t   s    = H5Screate_simple(1, &n, &max);
-    hid_t   w = H5Fopen(name, H5F_ACC_RDWR, fapl);
-    H5Pset_chunk(p, 1, &chunk);
-    hid_t d = H5Dcreate2(w, "grows", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT);
-    CHECK(H5Fflush(w, H5F_SCOPE_LOCAL) >= 0 && H5Fstart_swmr_write(w) >= 0, "%s", error_text());
-    hid_t r = H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, other), e = H5Dopen2(r, "grows", H5P_DEFAULT);
-    CHECK(H5Dset_extent(d, &more) >= 0 && H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && H5Dflush(d) >= 0 &&
-          H5Drefresh(e) >= 0, "%s", error_text());
-    hid_t now = H5Dget_space(e);
-    H5Sget_simple_extent_dims(now, &dims, NULL);
-    CHECK(dims == more && H5Dread(e, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got) >= 0 && memcmp(got, v, sizeof v) == 0,
-          "a reader sees %llu elements, the last is %d: %s", (unsigned long long)dims, got[7], error_text());
-    H5Sclose(now);
-    H5Dclose(e);
-    H5Fclose(r);
-    H5Dclose(d);
-    H5Fclose(w);
-    H5Sclose(s);
-    H5Pclose(p);
-    H5Pclose(other);
-    H5Pclose(fapl);
-}
-
-static void write_swmr(hid_t f, struct out *o)
-{
-    const char *name = new_name(o, "swmr.h5");
-    (void)f;
-    hid_t fapl = new_fapl(o);
-    H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
-    hid_t g = H5Fcreate(name, H5F_ACC_TRUNC | H5F_ACC_SWMR_WRITE, H5P_DEFAULT, fapl), d;
-    unsigned intent = 0;
-    say_result(o, "H5Fcreate", g);
-    H5Fget_intent(g, &intent);
-    say(o, "intent %u", intent);
-    put_int_closed(g, "x", 1);
-    say_result(o, "H5Fclose", H5Fclose(g));
-    g = H5Fopen(name, H5F_ACC_RDWR, fapl);
-    say_result(o, "H5Fstart_swmr_write", H5Fstart_swmr_write(g));
-    H5Fget_intent(g, &intent);
-    say(o, "intent %u", intent);
-    d = H5Dopen2(g, "x", H5P_DEFAULT);
-    say_result(o, "H5Drefresh", H5Drefresh(d));
-    say_result(o, "H5Dflush", H5Dflush(d));
-    say_result(o, "H5Fstart_swmr_write again", H5Fstart_swmr_write(g));
-    H5Dclose(d);
-    H5Fclose(g);
-    g = H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, fapl);
-    say_result(o, "to read with SWMR", g);
-    H5Fget_intent(g, &intent);
-    say(o, "intent %u", intent);
-    if (g >= 0)
-        H5Fclose(g);
-    if (o->ours)
-        read_beside(name);
-    say_result(o, "wrong flags", H5Fopen(name, H5F_ACC_RDONLY | H5F_ACC_SWMR_WRITE, fapl));
-    say_result(o, "wrong flags", H5Fopen(name, H5F_ACC_TRUNC, fapl));
-    say_result(o, "wrong flags", H5Fcreate(name, H5F_ACC_TRUNC | H5F_ACC_EXCL, H5P_DEFAULT, fapl));
-    say_result(o, "wrong flags", H5Fcreate(name, H5F_ACC_RDWR | H5F_ACC_SWMR_READ, H5P_DEFAULT, fapl));
-    say(o, "H5Fis_accessible %d", H5Fis_accessible(name, fapl));
-    say_result(o, "H5Fdelete", H5Fdelete(name, fapl));
-    say_result(o, "H5Fdelete of nothing", H5Fdelete(name, fapl));
-    say(o, "H5Fis_accessible %d", H5Fis_accessible(name, fapl) > 0);
-    H5Pclose(fapl);
-    H5Eclear2(H5E_DEFAULT);
 }
 
 /* ---- deleting a dataset with more possible chunks than there are numbers ---- */
@@ -543,7 +529,6 @@ static const struct write_case cases[] = {
     {"what a file reports of itself", write_asking, NULL},
     {"close degrees, with ids left open", write_degrees, NULL},
     {"lists that tune HDF5's own files", write_tuned, NULL},
-    {"SWMR's flags, and refreshing", write_swmr, NULL},
     {"deleting a vast dataset", write_vast, NULL},
 };
 

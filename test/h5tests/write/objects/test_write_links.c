@@ -1,5 +1,6 @@
 /* Groups, links and objects: created, renamed, copied, deleted, counted. */
 #include "h5tests/helpers/compare_write.h"
+#include "h5tests/helpers/put_scalar.h"
 
 static void close_all(hid_t a, hid_t b)
 {
@@ -347,6 +348,41 @@ static void beside(hid_t f, struct out *o)
     H5Pclose(lcpl);
 }
 
+/* A chain of 20 soft links: more than are followed by default, and fewer than H5Pset_nlinks() may allow. */
+static void many_links(hid_t f, struct out *o)
+{
+    char from[16], to[16] = "end";
+    hid_t lapl = H5Pcreate(H5P_LINK_ACCESS), dapl = H5Pcreate(H5P_DATASET_ACCESS);
+    put_int_closed(f, "end", 5);
+    for (int i = 0; i < 20; i++) {
+        snprintf(from, sizeof from, "s%d", i);
+        H5Lcreate_soft(to, f, from, H5P_DEFAULT, H5P_DEFAULT);
+        snprintf(to, sizeof to, "%s", from);
+    }
+    H5Lcreate_soft("round", f, "round", H5P_DEFAULT, H5P_DEFAULT);
+    for (size_t n = 18; n < 23; n++) {
+        say_result(o, "H5Pset_nlinks", H5Pset_nlinks(lapl, n));
+        H5Pset_nlinks(dapl, n);
+        hid_t id = H5Oopen(f, to, lapl), d = H5Dopen2(f, to, dapl);
+        say(o, "with %zu: %d %d %d", n, id >= 0, d >= 0, H5Lexists(f, to, lapl) > 0);
+        say(o, "there is an object: %d", H5Oexists_by_name(f, to, lapl));
+        if (id >= 0)
+            H5Oclose(id);
+        if (d >= 0)
+            H5Dclose(d);
+        H5Eclear2(H5E_DEFAULT);
+    }
+    say_result(o, "the default", H5Oopen(f, to, H5P_DEFAULT));
+    say_result(o, "16 of them", H5Oclose(H5Oopen(f, "s15", H5P_DEFAULT)));
+    say_result(o, "17 of them", H5Oopen(f, "s16", H5P_DEFAULT));
+    say_result(o, "round and round", H5Oopen(f, "round", lapl));
+    say(o, "%d %d", H5Oexists_by_name(f, "round", H5P_DEFAULT), H5Oexists_by_name(f, "s15", H5P_DEFAULT));
+    say(o, "%d", H5Oexists_by_name(f, "s16", H5P_DEFAULT));
+    H5Pclose(lapl);
+    H5Pclose(dapl);
+    H5Eclear2(H5E_DEFAULT);
+}
+
 static const struct write_case cases[] = {
     {"groups are created", groups, NULL},
     {"links keep their order of creation", creation_order, creation_order_stored},
@@ -359,6 +395,7 @@ static const struct write_case cases[] = {
     {"a group changes while it is walked", changing_while_iterating, NULL},
     {"a tree goes with its last link", trees, NULL},
     {"groups on the way are made as HDF5 makes them", on_the_way, no_comment},
+    {"as many soft links as the program allows", many_links, NULL},
     {"a committed datatype is open while a plain file changes", beside_a_file, NULL},
     {"attributes of a plain file are open", attributes_of_a_file, NULL},
 };

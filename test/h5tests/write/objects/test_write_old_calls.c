@@ -1,9 +1,6 @@
-/* Other forms of calls: those of HDF5's 1.6 and 1.8 API, iterations that stop and go on, transfer lists,
- * single chunks, asynchronous ones. */
+/* Calls of HDF5's API from 1.6 to 1.10, and iterations that stop and go on. */
 #include "h5tests/helpers/compare_write.h"
-#include "h5tests/helpers/put_scalar.h"
-
-#include <unistd.h>
+#include "h5tests/write/objects/put_tree.h"
 
 /* ---- the 1.6 and 1.8 API ---- */
 
@@ -36,15 +33,11 @@ static herr_t object1_op(hid_t g, const char *name, const H5O_info1_t *info, voi
     return 0;
 }
 
-static void write_old_calls(hid_t f, struct out *o)
+/* Dataset d with attribute units, and a committed type.  The dataset is open. */
+static hid_t old_creations(hid_t g, struct out *o)
 {
-    char       text[64] = "";
-    hsize_t    n = 0, two[1] = {2}, four[1] = {4}, max[1] = {H5S_UNLIMITED};
-    unsigned   at = 0;
-    int        idx = 0;
-    H5O_info1_t info;
-    hid_t g = H5Gcreate1(f, "g", 100), s = H5Screate_simple(1, two, max), p = H5Pcreate(H5P_DATASET_CREATE);
-    say_result(o, "H5Gcreate1", g);
+    hsize_t two[1] = {2}, four[1] = {4}, max[1] = {H5S_UNLIMITED};
+    hid_t s = H5Screate_simple(1, two, max), p = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(p, 1, two);
     hid_t d = H5Dcreate1(g, "d", H5T_STD_I16BE, s, p), a = H5Acreate1(d, "units", H5T_STD_I8LE, s, H5P_DEFAULT);
     say_result(o, "H5Dcreate1", d);
@@ -55,6 +48,14 @@ static void write_old_calls(hid_t f, struct out *o)
     hid_t t = H5Tcopy(H5T_NATIVE_DOUBLE);
     say_result(o, "H5Tcommit1", H5Tcommit1(g, "t", t));
     H5Tclose(t);
+    H5Pclose(p);
+    H5Sclose(s);
+    return d;
+}
+
+static void old_links(hid_t f, hid_t g, struct out *o)
+{
+    char text[64] = "";
     say_result(o, "H5Glink", H5Glink(g, H5L_TYPE_SOFT, "d", "soft"));
     say_result(o, "H5Glink2", H5Glink2(g, "d", H5L_TYPE_HARD, f, "hard"));
     say_result(o, "H5Gmove", H5Gmove(f, "hard", "harder"));
@@ -64,6 +65,13 @@ static void write_old_calls(hid_t f, struct out *o)
     say_result(o, "H5Gget_linkval", H5Gget_linkval(g, "soft", sizeof text, text));
     say(o, "%s", text);
     say_result(o, "H5Gget_linkval of a hard link", H5Gget_linkval(g, "d", sizeof text, text));
+}
+
+static void old_members(hid_t f, hid_t g, struct out *o)
+{
+    char text[64] = "";
+    hsize_t n = 0;
+    int idx = 0;
     say_result(o, "H5Gget_num_objs", H5Gget_num_objs(g, &n));
     say(o, "%llu", (unsigned long long)n);
     for (hsize_t i = 0; i <= n; i++) {
@@ -84,21 +92,35 @@ static void write_old_calls(hid_t f, struct out *o)
     say(o, "type %d links %u", stat.type, stat.nlink);
     say_result(o, "H5Gunlink", H5Gunlink(g, "soft"));
     say_result(o, "H5Gunlink again", H5Gunlink(g, "soft"));
+}
+
+static void old_attributes(hid_t d, struct out *o)
+{
+    unsigned at = 0;
     say_result(o, "H5Aiterate1", H5Aiterate1(d, &at, old_attr_op, o));
     say(o, "at %u", at);
     say(o, "H5Aget_num_attrs %d", H5Aget_num_attrs(d));
-    a = H5Aopen_idx(d, 0);
+    hid_t a = H5Aopen_idx(d, 0);
     say_result(o, "H5Aopen_idx", a);
     H5Aclose(a);
     say_result(o, "H5Aopen_idx 1", H5Aopen_idx(d, 1));
     a = H5Aopen_name(d, "units");
     say_result(o, "H5Aopen_name", a);
     H5Aclose(a);
+}
+
+static void old_walks(hid_t f, hid_t g, struct out *o)
+{
     hsize_t from = 0;
     say_result(o, "H5Literate1", H5Literate1(g, H5_INDEX_NAME, H5_ITER_DEC, &from, link1_op, o));
     say_result(o, "H5Lvisit1", H5Lvisit1(f, H5_INDEX_NAME, H5_ITER_INC, link1_op, o));
     say_result(o, "H5Ovisit1", H5Ovisit1(f, H5_INDEX_NAME, H5_ITER_INC, object1_op, o));
     say_result(o, "H5Ovisit2", H5Ovisit2(f, H5_INDEX_NAME, H5_ITER_DEC, object1_op, o, H5O_INFO_ALL));
+}
+
+static void old_information(hid_t f, hid_t d, struct out *o)
+{
+    H5O_info1_t info;
     say_result(o, "H5Oget_info1", H5Oget_info1(d, &info));
     say(o, "type %d rc %u", info.type, info.rc);
     hid_t by = H5Oopen_by_addr(f, info.addr);
@@ -109,11 +131,15 @@ static void write_old_calls(hid_t f, struct out *o)
     say_result(o, "H5Oget_info_by_idx1", H5Oget_info_by_idx1(f, "g", H5_INDEX_NAME, H5_ITER_INC, 0, &info, H5P_DEFAULT));
     say_result(o, "H5Oget_info_by_name2", H5Oget_info_by_name2(f, "g/t", &info, H5O_INFO_BASIC, H5P_DEFAULT));
     say(o, "type %d rc %u", info.type, info.rc);
-    H5Dclose(d);
-    d = H5Dopen1(g, "inside");
+}
+
+/* Closes @p g. */
+static void old_opens(hid_t f, hid_t g, struct out *o)
+{
+    hid_t d = H5Dopen1(g, "inside");
     say_result(o, "H5Dopen1", d);
     H5Dclose(d);
-    t = H5Topen1(g, "t");
+    hid_t t = H5Topen1(g, "t");
     say_result(o, "H5Topen1", t);
     H5Tclose(t);
     H5Gclose(g);
@@ -121,9 +147,21 @@ static void write_old_calls(hid_t f, struct out *o)
     say_result(o, "H5Gopen1", g);
     if (g >= 0)
         H5Gclose(g);
+}
+
+static void write_old_calls(hid_t f, struct out *o)
+{
+    hid_t g = H5Gcreate1(f, "g", 100);
+    say_result(o, "H5Gcreate1", g);
+    hid_t d = old_creations(g, o);
+    old_links(f, g, o);
+    old_members(f, g, o);
+    old_attributes(d, o);
+    old_walks(f, g, o);
+    old_information(f, d, o);
+    H5Dclose(d);
+    old_opens(f, g, o);
     H5Eclear2(H5E_DEFAULT);
-    H5Pclose(p);
-    H5Sclose(s);
 }
 
 /* ---- iterating ---- */
@@ -248,146 +286,65 @@ static void write_walks(hid_t f, struct out *o)
     walk_all(f, o);
 }
 
-/* ---- transfer lists ---- */
+/* ---- the 1.8 and 1.10 API, by name and by number ---- */
 
-static void write_transfers(hid_t f, struct out *o)
+static herr_t basic_object1_op(hid_t g, const char *name, const H5O_info1_t *info, void *arg)
 {
-    hsize_t n = 10, chunk = 4, start = 2, count = 3, stride = 2, one = 1;
-    int     v[10], w[10];
-    hid_t   s = H5Screate_simple(1, &n, NULL), p = H5Pcreate(H5P_DATASET_CREATE), x = H5Pcreate(H5P_DATASET_XFER);
-    H5Pset_chunk(p, 1, &chunk);
-    H5Pset_chunk_opts(p, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
-    H5Pset_deflate(p, 3);
-    H5Pset_fletcher32(p);
-    hid_t d = H5Dcreate2(f, "d", H5T_STD_I32BE, s, H5P_DEFAULT, p, H5P_DEFAULT);
-    say_result(o, "H5Dcreate", d);
-    for (int i = 0; i < 10; i++)
-        v[i] = i * 3;
-    unsigned opts = 0;
-    hid_t    got = H5Dget_create_plist(d);
-    H5Pget_chunk_opts(got, &opts);
-    say(o, "options %u", opts);
-    H5Pclose(got);
-    say_result(o, "H5Pset_buffer", H5Pset_buffer(x, 16, NULL, NULL));
-    say_result(o, "H5Pset_preserve", H5Pset_preserve(x, true));
-    say_result(o, "H5Pset_edc_check", H5Pset_edc_check(x, H5Z_DISABLE_EDC));
-    say_result(o, "H5Pset_hyper_vector_size", H5Pset_hyper_vector_size(x, 8));
-    say_result(o, "H5Pset_btree_ratios", H5Pset_btree_ratios(x, 0.1, 0.5, 0.9));
-    say_result(o, "H5Pset_selection_io", H5Pset_selection_io(x, H5D_SELECTION_IO_MODE_ON));
-    say_result(o, "H5Dwrite", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, x, v));
-    memset(w, 0, sizeof w);
-    say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, x, w));
-    say_bytes(o, "values", w, sizeof w);
-    /* a selection in the list: HDF5's own code only reads it from there (and crashes without one) */
-    say_result(o, "selection", H5Pset_dataset_io_hyperslab_selection(x, 1, H5S_SELECT_SET, &start, &stride, &count, &one));
-    if (o->ours) {
-        CHECK(H5Dread(d, H5T_NATIVE_INT, H5S_BLOCK, H5S_PLIST, x, w) < 0 && strstr(error_text(), "H5S_PLIST"), "H5S_PLIST is read");
-        CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_BLOCK, H5S_PLIST, x, w) < 0 && strstr(error_text(), "H5S_PLIST"), "H5S_PLIST is written");
-    }
-    memset(w, 0, sizeof w);
-    say_result(o, "H5Dread, H5S_BLOCK", H5Dread(d, H5T_NATIVE_INT, H5S_BLOCK, H5S_ALL, x, w));
-    say_bytes(o, "values", w, sizeof w);
-    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
-    H5Dget_space_status(d, &status);
-    hsize_t chunks = 0, offset = 0, size = 0;
-    unsigned mask = 0;
-    haddr_t  addr = 0;
-    say_result(o, "H5Dget_num_chunks", H5Dget_num_chunks(d, H5S_ALL, &chunks));
-    say(o, "status %d chunks %llu", status, (unsigned long long)chunks);
-    for (hsize_t i = 0; i < 4; i++) {
-        hsize_t at = i * 4 + 1;
-        say_result(o, "H5Dget_chunk_info", H5Dget_chunk_info(d, H5S_ALL, i, &offset, &mask, &addr, &size));
-        say(o, "at %llu mask %u", (unsigned long long)offset, mask);
-        if (i == 3) /* HDF5 looks it up beyond the end of its index */
-            continue;
-        say_result(o, "H5Dget_chunk_info_by_coord", H5Dget_chunk_info_by_coord(d, &at, &mask, &addr, &size));
-        say_result(o, "H5Dget_chunk_storage_size", H5Dget_chunk_storage_size(d, &at, &size));
-    }
-    H5Dclose(d);
-    H5Pclose(x);
-    H5Pclose(p);
-    H5Sclose(s);
-    H5Eclear2(H5E_DEFAULT);
+    (void)g;
+    say(arg, "object %s type %d links %u", name, info->type, info->rc);
+    return 0;
 }
 
-/* ---- asynchronous forms, maps ---- */
-
-static void write_async(hid_t f, struct out *o)
+static void say_info1(struct out *o, const char *call, herr_t rc, const H5O_info1_t *info)
 {
-    hid_t es = H5EScreate(), s = H5Screate(H5S_SCALAR);
-    for (int k = 0; k < 2; k++) {
-        hid_t   e = k ? es : H5ES_NONE;
-        char    name[32];
-        int     v = 42, w = 0;
-        bool    exists = false;
-        hbool_t there  = false;
-        size_t  n = 99;
-        hbool_t failed = true;
-        H5G_info_t  info  = {0};
-        H5O_info2_t oinfo = {0};
-        snprintf(name, sizeof name, "d%d", k);
-        hid_t g = H5Gcreate_async(f, k ? "ag" : "an", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT, e);
-        hid_t d = H5Dcreate_async(g, name, H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT, e);
-        say_result(o, "H5Dwrite_async", H5Dwrite_async(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v, e));
-        say_result(o, "H5Dread_async", H5Dread_async(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &w, e));
-        hid_t a = H5Acreate_by_name_async(g, name, "a", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT, e);
-        say_result(o, "H5Awrite_async", H5Awrite_async(a, H5T_NATIVE_INT, &v, e));
-        say_result(o, "H5Aclose_async", H5Aclose_async(a, e));
-        say_result(o, "H5Aexists_by_name_async", H5Aexists_by_name_async(g, name, "a", &exists, H5P_DEFAULT, e));
-        say_result(o, "H5Lexists_async", H5Lexists_async(g, name, &there, H5P_DEFAULT, e));
-        say_result(o, "H5Gget_info_async", H5Gget_info_async(g, &info, e));
-        say_result(o, "H5Oget_info_by_name_async", H5Oget_info_by_name_async(g, name, &oinfo, H5O_INFO_ALL, H5P_DEFAULT, e));
-        hid_t sp = H5Dget_space_async(d, e);
-        say(o, "%d %d", exists, there);
-        say(o, "%d %llu %d", w, (unsigned long long)info.nlinks, H5Sget_simple_extent_type(sp));
-        say_result(o, "H5Dopen_async of nothing", H5Dopen_async(g, "nothing", H5P_DEFAULT, e));
-        say_result(o, "H5Lcreate_soft_async", H5Lcreate_soft_async(name, g, "soft", H5P_DEFAULT, H5P_DEFAULT, e));
-        hid_t ob = H5Oopen_async(g, "soft", H5P_DEFAULT, e);
-        say(o, "opened %d", H5Iget_type(ob));
-        say_result(o, "H5Oflush_async", H5Oflush_async(ob, e));
-        say_result(o, "H5Oclose_async", H5Oclose_async(ob, e));
-        hid_t again = H5Freopen_async(f, e);
-        say_result(o, "H5Freopen_async", again);
-        say_result(o, "H5Fclose_async", H5Fclose_async(again, e));
-        say_result(o, "H5Fflush_async", H5Fflush_async(f, H5F_SCOPE_GLOBAL, e));
-        say_result(o, "H5Dclose_async", H5Dclose_async(d, e));
-        say_result(o, "H5Gclose_async", H5Gclose_async(g, e));
-        H5Sclose(sp);
-        if (k) {
-            uint64_t ops = 0;
-            size_t   errors = 9;
-            hbool_t  any = true;
-            say_result(o, "H5ESwait", H5ESwait(es, H5ES_WAIT_FOREVER, &n, &failed));
-            say(o, "left %zu failed %d", n, failed);
-            H5ESget_err_status(es, &any);
-            H5ESget_err_count(es, &errors);
-            H5ESget_op_counter(es, &ops);
-            say(o, "errors %d %zu operations %llu", any, errors, (unsigned long long)ops);
-            H5ESget_count(es, &n);
-            say(o, "count %zu", n);
-        }
-        H5Eclear2(H5E_DEFAULT);
-    }
-    say_result(o, "H5ESclose", H5ESclose(es));
-    uint64_t caps = 0, need = 0;
-    hid_t    fapl = new_fapl(o);
-    H5Pget_vol_cap_flags(fapl, &caps);
-    need = H5VL_CAP_FLAG_FILE_BASIC | H5VL_CAP_FLAG_ATTR_BASIC | H5VL_CAP_FLAG_DATASET_BASIC | H5VL_CAP_FLAG_GROUP_BASIC |
-           H5VL_CAP_FLAG_LINK_BASIC | H5VL_CAP_FLAG_OBJECT_BASIC | H5VL_CAP_FLAG_FILE_MORE | H5VL_CAP_FLAG_MOUNT |
-           H5VL_CAP_FLAG_FILTERS | H5VL_CAP_FLAG_EXTERNAL_LINKS | H5VL_CAP_FLAG_HARD_LINKS | H5VL_CAP_FLAG_ITERATE |
-           H5VL_CAP_FLAG_BY_IDX | H5VL_CAP_FLAG_CREATION_ORDER | H5VL_CAP_FLAG_OBJ_REF | H5VL_CAP_FLAG_REG_REF | H5VL_CAP_FLAG_ATTR_REF |
-           H5VL_CAP_FLAG_MAP_BASIC | H5VL_CAP_FLAG_ASYNC | H5VL_CAP_FLAG_FILL_VALUES | H5VL_CAP_FLAG_GET_PLIST;
-    say(o, "flags %llx", (unsigned long long)(caps & need));
-    H5Pclose(fapl);
-    H5Sclose(s);
+    say_result(o, call, rc);
+    if (rc >= 0)
+        say(o, "type %d links %u", info->type, info->rc);
+}
+
+static void write_other_old_calls(hid_t f, struct out *o)
+{
+    H5L_info1_t link = {0};
+    H5O_info1_t info = {0};
+    hsize_t at = 1;
+    put_tree(f);
+    hid_t g = H5Gopen2(f, "g", H5P_DEFAULT);
+    say_result(o, "H5Literate_by_name1",
+               H5Literate_by_name1(f, "g", H5_INDEX_NAME, H5_ITER_DEC, &at, link1_op, o, H5P_DEFAULT));
+    say(o, "at %" PRIuHSIZE, at);
+    say_result(o, "H5Lvisit_by_name1",
+               H5Lvisit_by_name1(f, "g", H5_INDEX_NAME, H5_ITER_INC, link1_op, o, H5P_DEFAULT));
+    say_result(o, "H5Lget_info1", H5Lget_info1(g, "soft", &link, H5P_DEFAULT));
+    say(o, "type %d size %zu", link.type, link.u.val_size);
+    say_result(o, "H5Lget_info_by_idx1",
+               H5Lget_info_by_idx1(f, "g", H5_INDEX_NAME, H5_ITER_INC, 1, &link, H5P_DEFAULT));
+    say(o, "type %d", link.type);
+    say_info1(o, "H5Oget_info2", H5Oget_info2(g, &info, H5O_INFO_BASIC), &info);
+    say_info1(o, "H5Oget_info_by_name1", H5Oget_info_by_name1(f, "g/d", &info, H5P_DEFAULT), &info);
+    say_info1(o, "H5Oget_info_by_idx2",
+              H5Oget_info_by_idx2(f, "g", H5_INDEX_NAME, H5_ITER_INC, 2, &info, H5O_INFO_BASIC, H5P_DEFAULT),
+              &info);
+    say_info1(o, "H5Oget_info_by_name1 of nothing", H5Oget_info_by_name1(f, "g/x", &info, H5P_DEFAULT),
+              &info);
+    say_result(o, "H5Ovisit_by_name1",
+               H5Ovisit_by_name1(f, "g", H5_INDEX_NAME, H5_ITER_INC, basic_object1_op, o, H5P_DEFAULT));
+    say_result(o, "H5Ovisit_by_name2",
+               H5Ovisit_by_name2(f, "g/sub", H5_INDEX_NAME, H5_ITER_DEC, basic_object1_op, o, H5O_INFO_BASIC,
+                                 H5P_DEFAULT));
+    hobj_ref_t ref = 0;
+    say_result(o, "H5Rcreate", H5Rcreate(&ref, f, "g/sub", H5R_OBJECT, -1));
+    hid_t id = H5Rdereference1(f, H5R_OBJECT, &ref);
+    say(o, "H5Rdereference1 gives a thing of type %d", H5Iget_type(id));
+    say(o, "H5Rget_obj_type1 gives %d", H5Rget_obj_type1(f, H5R_OBJECT, &ref));
+    H5Oclose(id);
+    H5Gclose(g);
     H5Eclear2(H5E_DEFAULT);
 }
 
 static const struct write_case cases[] = {
     {"calls of the 1.6 and 1.8 API", write_old_calls, NULL},
     {"iterations stop, go on and begin anywhere", write_walks, walk_all},
-    {"transfer lists, selections in them, single chunks", write_transfers, NULL},
-    {"asynchronous forms", write_async, NULL},
+    {"the rest of the 1.8 and 1.10 API", write_other_old_calls, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
