@@ -39,12 +39,12 @@ struct script {
     {"bytes that were no file's, replaced", {{0, 20.5, BAD}, {0, N_CHUNKS, GOOD}}, BKT_OK, NULL},
     {"good ones replaced by bad", {{0, 20.5, GOOD}, {0, 5, BAD}, {5, N_CHUNKS, GOOD}}, BKT_OK, "corrupt zlib stream"},
     {"bad ones", {{0, 10, GOOD}, {10, 11, BAD}, {11, N_CHUNKS, GOOD}}, BKT_OK, "corrupt zlib stream"},
-    {"bad ones of a file that has changed", {{0, 30, BAD}}, BKT_EPRECOND, "as the store tells it"},
-    {"a failure within a chunk", {{0, 10.5, GOOD}}, BKT_ENET, "as the store tells it"},
-    {"a failure at the end", {{0, N_CHUNKS, GOOD}}, BKT_ENET, "as the store tells it"},
+    {"bad ones of a file that has changed", {{0, 30, BAD}}, BKT_EPRECOND, "as the store reports it"},
+    {"a failure within a chunk", {{0, 10.5, GOOD}}, BKT_ENET, "as the store reports it"},
+    {"a failure at the end", {{0, N_CHUNKS, GOOD}}, BKT_ENET, "as the store reports it"},
     {"begun again in the middle", {{0, 20.5, GOOD}, {3, N_CHUNKS, GOOD}}, BKT_OK, "the answer lacks bytes"},
     {"begun again in the middle, then at the beginning", {{0, 20.5, OLD}, {3, 9, OLD}, {0, N_CHUNKS, GOOD}}, BKT_OK, NULL},
-    {"nothing", {{0, 0, GOOD}}, BKT_EACCES, "as the store tells it"},
+    {"nothing", {{0, 0, GOOD}}, BKT_EACCES, "as the store reports it"},
     {"a file that is too short", {{0, 10.5, GOOD}}, BKT_OK, "the file has"},
 };
 
@@ -114,7 +114,7 @@ static void play(struct bkt_store *st, struct bkt_req *req)
     req->rc   = pl->script->ends;
     req->size = req->off + req->n;
     if (req->rc < 0)
-        (void)BKT_REQ_FAIL(req, req->rc, "as the store tells it");
+        (void)BKT_REQ_FAIL(req, req->rc, "as the store reports it");
     bkt_buf_fini(&body);
     bkt_store_finish(st, req);
 }
