@@ -33,10 +33,19 @@ struct resize {
 
 enum where { INSIDE, CUT, OUTSIDE };
 
+/* Another writer may let the dataset grow in a dimension that isn't shrunk, and stores chunks before the
+ * extent.  So elements beyond the extent in such a dimension are left alone. */
+static bool is_shrunk(const struct resize *r, unsigned d)
+{
+    return r->new[d] < r->old[d];
+}
+
 static enum where where_is(const struct resize *r, const uint64_t *coord)
 {
     enum where w = INSIDE;
     for (unsigned d = 0; d < r->io->rank; d++) {
+        if (!is_shrunk(r, d))
+            continue;
         uint64_t org = coord[d] * r->io->cdims[d], end = bkt_min_u64(org + r->io->cdims[d], r->old[d]);
         if (org >= r->new[d])
             return OUTSIDE;
@@ -82,7 +91,8 @@ static int cut_off(const struct resize *r, struct bkt_wchunk *c, struct bkt_err 
 {
     const struct bkt_dsetio *io  = c->ws->io;
     unsigned                 m   = io->rank - 1;
-    uint64_t row = io->cdims[m], org = c->coord[m] * row, in = r->new[m] > org ? r->new[m] - org : 0;
+    uint64_t row = io->cdims[m], org = c->coord[m] * row;
+    uint64_t in = !is_shrunk(r, m) ? row : r->new[m] > org ? r->new[m] - org : 0;
     const uint64_t          *max = io->ds->space.maxdims;
     uint64_t                 end = bkt_min_u64(row, max[m] - org);
     BKT_PASS(bkt_fill_check(io, c->coord, true, err));
@@ -94,7 +104,7 @@ static int cut_off(const struct resize *r, struct bkt_wchunk *c, struct bkt_err 
         bool     out  = false, beyond = false;
         for (unsigned d = m; d-- > 0; rest /= io->cdims[d]) {
             uint64_t at = c->coord[d] * io->cdims[d] + rest % io->cdims[d];
-            out |= at >= r->new[d];
+            out |= is_shrunk(r, d) && at >= r->new[d];
             beyond |= at >= max[d];
         }
         uint64_t from = out ? 0 : in;
@@ -156,11 +166,14 @@ static int find_stored(struct resize *r, struct bkt_err *err)
     return bkt_chunks_head(r->io, grid, is_affected, add_stored, r, err);
 }
 
-/* Waits for chunks under way to the store first, so that none is missed. */
+/* Waits for chunks under way to the store first, so that none is missed.  Once others can find the dataset,
+ * they may have stored chunks of it, too. */
 static int list_stored(struct resize *r, struct bkt_err *err)
 {
+    struct bkt_domain *dom = r->io->dom;
+    bool seen = !bkt_domain_is_new(dom) && !bkt_edit_new_object(dom, &r->io->obj->id);
     (void)pthread_mutex_lock(&r->d->window.lock);
-    bool stored = !r->ws->is_new || bkt_wset_any_stored(r->ws);
+    bool stored = seen || !r->ws->is_new || bkt_wset_any_stored(r->ws);
     bkt_wset_wait(r->ws);
     stored |= bkt_wset_any_stored(r->ws);
     (void)pthread_mutex_unlock(&r->d->window.lock);
@@ -257,7 +270,7 @@ static bool shrinks(const uint64_t *from, const uint64_t *to, unsigned rank)
 static bool needs_fill(const struct resize *r)
 {
     for (unsigned d = 0; d < r->io->rank; d++)
-        if (r->new[d] < r->old[d] && r->new[d] % r->io->cdims[d])
+        if (is_shrunk(r, d) && r->new[d] % r->io->cdims[d])
             return true;
     return false;
 }
