@@ -118,9 +118,7 @@ static void end(struct bkt_store_task *t, int rc, const struct bkt_err *why)
 
 /* ---- store ---- */
 
-/* The stored version is unknown from now on.  Readers still find the written elements, put over the
- * version that was known. */
-static void forget_base(struct bkt_wchunk *c)
+void bkt_wchunk_forget_base(struct bkt_wchunk *c)
 {
     bool whole = c->complete && c->whole; /* all of it was written again: no base is needed */
     c->base     = BKT_BASE_UNKNOWN;
@@ -148,7 +146,7 @@ static void stored(struct bkt_req *q)
         bkt_wset_note_stored(c->ws, c->coord);
         c->base = c->complete ? BKT_BASE_KNOWN : BKT_BASE_UNKNOWN;
         if (!q->etag[0]) /* replaced at once by an unknown writer */
-            forget_base(c);
+            bkt_wchunk_forget_base(c);
         (void)pthread_mutex_unlock(&t->d->window.lock);
         end(t, BKT_OK, NULL);
         return;
@@ -159,7 +157,7 @@ static void stored(struct bkt_req *q)
     }
     (void)pthread_mutex_lock(&t->d->window.lock);
     give_back(t);
-    forget_base(c);
+    bkt_wchunk_forget_base(c);
     bool whole = c->complete;
     (void)pthread_mutex_unlock(&t->d->window.lock);
     t->job.run = whole ? encode_job : load_job;

@@ -95,3 +95,6 @@ void bkt_chunks_free_end(struct bkt_domain *dom);
 void bkt_chunks_new(struct bkt_dsetio *io);
 /** Drop all chunks of a dataset that is being deleted, written or not.  Waits for tasks under way. */
 void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset);
+/** Another writer may have stored elements of the dataset: they are read from now on, below this process's
+ *  written ones.  Waits for its chunks under way. */
+void bkt_chunks_refresh(struct bkt_domain *dom, const struct bkt_id *dset);

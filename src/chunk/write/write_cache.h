@@ -228,6 +228,9 @@ uint64_t bkt_store_task_bytes(const struct bkt_store_task *t);
 /** Free the elements of a chunk that is being stored, if the encoded bytes are enough.  Lock held.  False:
  *  they aren't.  Only for writers: a reader that has found the chunk complete takes its elements later. */
 bool bkt_store_task_shed(struct bkt_wchunk *c);
+/** The stored version is unknown from now on.  Readers still find the written elements, put over the version
+ *  that was known. */
+void bkt_wchunk_forget_base(struct bkt_wchunk *c);
 /** Store the oldest chunks in the background, as many as the cache's filling requires.  Lock held; released
  *  during the call. */
 void bkt_store_tasks_push(struct bkt_write_cache *d);

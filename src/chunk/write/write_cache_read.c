@@ -236,6 +236,24 @@ void bkt_chunks_forget(struct bkt_domain *dom, const struct bkt_id *dset)
     }
 }
 
+void bkt_chunks_refresh(struct bkt_domain *dom, const struct bkt_id *dset)
+{
+    struct bkt_map_at at = {.pos = 0};
+    BKT_CLEANUP(bkt_write_cache_leave) struct bkt_write_cache *d = bkt_write_cache_enter(dom);
+    struct bkt_wset *ws = d ? bkt_wset_find(d, dset) : NULL;
+    if (!ws || bkt_edit_new_object(dom, dset)) /* nobody else knows it */
+        return;
+    bkt_wset_wait(ws);
+    ws->is_new = false;
+    for (unsigned i = 0; i < ws->io->rank; i++)
+        ws->known[i] = UINT64_MAX;
+    while (bkt_map_walk(ws->chunks, &at)) {
+        struct bkt_wchunk *c = at.value;
+        if (!c->is_raw)
+            bkt_wchunk_forget_base(c);
+    }
+}
+
 /* ---- chunks that a flush could not store: waiting extents, and names for messages ---- */
 
 static bool is_behind(const struct bkt_wchunk *c)

@@ -211,6 +211,7 @@ int bkt_vobj_flush(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
 int bkt_vobj_refresh(struct bkt_vobj *o, struct bkt_err *err)
 {
     bkt_chunk_cache_drop(o->file->dom);
+    bkt_chunks_refresh(o->file->dom, &o->obj->id);
     bkt_domain_forget_versions(o->file->dom);
     o->has_chunks = false;
     return bkt_domain_refresh(o->file->dom, &o->obj->id, err);

@@ -1,6 +1,7 @@
 /* Datasets that grow and shrink: the elements that come back, refused calls, and elements that were never
  * written. */
 #include "h5tests/helpers/compare_write.h"
+#include "h5tests/helpers/must_succeed_file.h"
 #include "h5tests/write/data/chunked_list.h"
 
 static void extents(hid_t f, struct out *o)
@@ -114,10 +115,114 @@ static void read_each(hid_t f, struct out *o, const char *name, hid_t dcpl, unsi
 static void unfilled(hid_t f, struct out *o) { all_shrunk(f, o, shrink_each); }
 static void unfilled_stored(hid_t f, struct out *o) { all_shrunk(f, o, read_each); }
 
+/* ---- with another writer ---- */
+
+/* Several chunk objects. */
+enum { LONG = 8192, WIDE = 64 };
+
+static void all_written(hid_t d, int base)
+{
+    hsize_t dims[2] = {1, 1};
+    hid_t s = TRY(H5Dget_space(d));
+    TRY(H5Sget_simple_extent_dims(s, dims, NULL));
+    write_all_numbers(d, dims[0] * dims[1], base, 1);
+    TRY(H5Sclose(s));
+}
+
+static void say_all(hid_t d, struct out *o)
+{
+    hsize_t dims[2] = {1, 1};
+    hid_t s = TRY(H5Dget_space(d));
+    TRY(H5Sget_simple_extent_dims(s, dims, NULL));
+    int *v = numbers_from(dims[0] * dims[1], 0, 0);
+    say_space(o, s);
+    say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    say_bytes(o, "values", v, dims[0] * dims[1] * sizeof *v);
+    free(v);
+    TRY(H5Sclose(s));
+}
+
+static void along(hid_t d, int dim, hsize_t n)
+{
+    hsize_t dims[2];
+    hid_t s = TRY(H5Dget_space(d));
+    TRY(H5Sget_simple_extent_dims(s, dims, NULL));
+    dims[dim] = n;
+    TRY(H5Dset_extent(d, dims));
+    TRY(H5Sclose(s));
+}
+
+static void say_refreshed(hid_t file, hid_t d, struct out *o)
+{
+    say_result(o, "H5Fflush", H5Fflush(file, H5F_SCOPE_LOCAL));
+    say_result(o, "H5Drefresh", H5Drefresh(d));
+    say_all(d, o);
+}
+
+/* The writer that made the datasets has nothing in its memory of what another one stored in them. */
+static void beside_another(hid_t mine, hid_t other, struct out *o)
+{
+    hid_t d = TRY(H5Dopen2(mine, "row", H5P_DEFAULT)), e = TRY(H5Dopen2(other, "row", H5P_DEFAULT));
+    write_numbers(e, 1, 1, 11, 1);
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    say_result(o, "H5Drefresh", H5Drefresh(d));
+    write_numbers(d, 4, 2, 44, 1);
+    say_all(d, o);
+    write_numbers(e, 2, 1, 22, 1);
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    say_result(o, "H5Drefresh with written elements", H5Drefresh(d));
+    say_all(d, o);
+    TRY(H5Dclose(d));
+    TRY(H5Dclose(e));
+    d = TRY(H5Dopen2(mine, "long", H5P_DEFAULT)), e = TRY(H5Dopen2(other, "long", H5P_DEFAULT));
+    all_written(e, 1000);
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    along(d, 0, 100);
+    along(d, 0, LONG);
+    say_refreshed(mine, d, o);
+    TRY(H5Dclose(d));
+    TRY(H5Dclose(e));
+    /* one lets the columns grow, the other one takes rows away */
+    d = TRY(H5Dopen2(mine, "wide", H5P_DEFAULT)), e = TRY(H5Dopen2(other, "wide", H5P_DEFAULT));
+    along(e, 1, 3 * WIDE);
+    all_written(e, 2000);
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    along(d, 0, WIDE + 5);
+    say_refreshed(mine, d, o);
+    TRY(H5Dclose(d));
+    TRY(H5Dclose(e));
+}
+
+static void another_writer(hid_t f, struct out *o)
+{
+    const char *name = new_name(o, "beside.h5");
+    hid_t fapl = new_fapl(o), also = o->ours ? fapl_ours("test.max_object=255M") : TRY(H5Pcopy(fapl));
+    hid_t mine = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl));
+    (void)f;
+    TRY(H5Dclose(make_dataset(mine, "row", &(struct made){.dims = {8}, .chunk = {8}})));
+    TRY(H5Dclose(make_dataset(
+        mine, "long",
+        &(struct made){.dims = {LONG}, .max = {H5S_UNLIMITED}, .chunk = {LONG / 4}, .deflate = 1})));
+    TRY(H5Dclose(make_dataset(mine, "wide",
+                              &(struct made){.rank = 2,
+                                             .dims = {2 * WIDE, WIDE},
+                                             .max = {H5S_UNLIMITED, H5S_UNLIMITED},
+                                             .chunk = {WIDE, WIDE}})));
+    TRY(H5Fflush(mine, H5F_SCOPE_LOCAL));
+    hid_t other = TRY(H5Fopen(name, H5F_ACC_RDWR, also));
+    beside_another(mine, other, o);
+    TRY(H5Fclose(other));
+    TRY(H5Fclose(mine));
+    TRY(H5Fdelete(name, fapl));
+    TRY(H5Pclose(also));
+    TRY(H5Pclose(fapl));
+}
+
 static const struct write_case cases[] = {
     {"extents grow and shrink", extents, NULL},
     {"what HDF5 refuses to make, and to make larger", chunks_longer_than_it_gets, NULL},
     {"no fill value: shrunk and grown again", unfilled, unfilled_stored},
+    {"another writer stores elements and extents", another_writer, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
