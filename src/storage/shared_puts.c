@@ -144,8 +144,11 @@ static void run_some(struct bkt_store *st, struct bkt_req *reqs, size_t n, const
 static void use_outcomes(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n, const unsigned *owner,
                          const struct bkt_buf *outcomes)
 {
+    struct bkt_err why = {.n = 0};
     struct bkt_recording *t = bkt_recording_new(false);
-    if (!t || bkt_recording_parse(t, outcomes, NULL) < 0) {
+    int rc = t ? bkt_recording_parse(t, outcomes, &why) : BKT_ENOMEM;
+    if (rc < 0) {
+        bkt_trace(BKT_TRACE_STORE, "outcomes of other processes can't be used: %s", bkt_err_reason(&why, rc));
         run_some(s->store, reqs, n, owner, true);
     } else {
         bkt_recording_play(t);

@@ -47,8 +47,12 @@ static int other(struct call *c, int *own, struct bkt_err *err)
     if (c->shared_puts)
         BKT_PASS(bkt_shared_puts_serve(c->shared_puts, err));
     BKT_PASS(bkt_comm_bcast_buf(c->comm, 0, &bytes, err));
-    if (bkt_recording_parse(c->recording, &bytes, NULL) < 0)
-        bkt_trace(BKT_TRACE_VOL, "outcomes of the first process can't be used");
+    struct bkt_err why = {.n = 0};
+    int rc = bkt_recording_parse(c->recording, &bytes, &why);
+    if (rc == BKT_EFORMAT) /* another version: this process would not get the state of the first one */
+        return bkt_err_copy(err, rc, &why);
+    if (rc < 0)
+        bkt_trace(BKT_TRACE_VOL, "outcomes of the first process can't be used: %s", bkt_err_reason(&why, rc));
     bkt_recording_play(c->recording);
     *own = c->fn(c->arg, err);
     bkt_recording_stop(c->recording);

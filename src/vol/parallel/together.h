@@ -13,7 +13,7 @@ typedef int bkt_together_fn(void *arg, struct bkt_err *err);
 /** Run @p fn in all processes of @p c, with the requests of the first, whichever threads send them.  A call
  * inside of such a call, or with @p c NULL, is an ordinary call of @p fn.
  *  @param own   gets this process's own result of @p fn, for undoing; may be NULL
- *  @return the common result */
+ *  @return the common result; BKT_EFORMAT: a process doesn't understand the first one's messages */
 BKT_NODISCARD int bkt_together(struct bkt_comm *c, bkt_together_fn *fn, void *arg, int *own,
                                struct bkt_err *err);
 
