@@ -102,6 +102,20 @@ def test_stat_shows_filters_chunks_and_attributes(b):
     assert len(pairs) > 10 and sum(x == y for x, y in pairs) >= len(pairs) - 3, [p for p in pairs if p[0] != p[1]]
 
 
+@dir_only
+def test_attributes_with_references_are_shown_without_values(b):
+    """Ids of a domain, which a shown reference names, don't exist for a file."""
+    if not b.odd:
+        return
+    path = f"{b.tmp}/leads.h5"
+    ok(b.run_any(b.odd, "leads", path))
+    shown = {a["name"]: a for a in b.json("stat", path, "/d")["attributes"]}
+    assert shown["integer"]["value"] == 7, shown
+    assert {name for name, a in shown.items() if a.get("value") is None} == {"new", "object", "region"}, shown
+    listed = ok(b.run("ls", "-r", "--showattrs", path))
+    assert all(name in listed for name in shown), listed
+
+
 class Uploaded:
     """A plain file as an object of the bucket."""
 

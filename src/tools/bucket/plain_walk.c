@@ -56,20 +56,12 @@ static int take_dset(hid_t dset, struct bkt_dset *d, struct bkt_err *err)
 
 /* ---- attributes ---- */
 
-static bool has_references(const struct bkt_type *t)
-{
-    bool has = t->cls == BKT_T_OBJREF || t->cls == BKT_T_REGREF || (t->base && has_references(t->base));
-    for (size_t i = 0; i < t->n_fields; i++)
-        has = has || has_references(t->fields[i].type);
-    return has;
-}
-
 /* The stored form.  An attribute with references has no such form, since they lead to ids of a domain. */
 static int take_value(hid_t attr, hid_t type, hid_t space, struct bkt_attr *a, struct bkt_err *err)
 {
     uint64_t n, bytes;
     BKT_PASS(bkt_space_count(&a->space, &n, err));
-    if (has_references(a->type) || a->space.cls == BKT_S_NULL)
+    if (bkt_type_has_refs(a->type) || a->space.cls == BKT_S_NULL)
         return BKT_OK;
     BKT_FAIL_IF(err, !bkt_mul_u64(n, H5Tget_size(type), &bytes) || bytes > MOST_VALUE, BKT_EFORMAT,
                 "attribute %s: its value is too large", a->name);

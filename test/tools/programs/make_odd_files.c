@@ -12,6 +12,7 @@
  * make_odd_files tails FILE N       strings with other bytes behind their NULs for each N: /ended, its attribute,
  *                             and /padded
  * make_odd_files gaps FILE          links and attributes that keep their order, the second of three removed
+ * make_odd_files leads FILE         attributes of /d: a reference of each kind to /d, and an integer
  * make_odd_files many FILE          soft links: so many in /g that HDF5 stores them in several nodes, and one in /h
  * make_odd_files step FILE N        one step of a series, linked by chunks: its user block has 512 * 2^N bytes,
  *                             values from 100000 * N on */
@@ -217,6 +218,31 @@ static int gaps(hid_t f)
     return H5Ldelete(g, "b", H5P_DEFAULT) < 0 || H5Adelete(g, "b") < 0 || H5Gclose(g) < 0 || H5Sclose(s) < 0 || H5Pclose(gcpl) < 0;
 }
 
+static int attribute(hid_t of, const char *name, hid_t type, const void *value)
+{
+    hid_t s = H5Screate(H5S_SCALAR), a = H5Acreate2(of, name, type, s, H5P_DEFAULT, H5P_DEFAULT);
+    return H5Awrite(a, type, value) < 0 || H5Aclose(a) < 0 || H5Sclose(s) < 0;
+}
+
+static int leads(hid_t f)
+{
+    const hsize_t ten = 10;
+    const int seven = 7;
+    hid_t s = H5Screate_simple(1, &ten, NULL);
+    H5R_ref_t new;
+    hobj_ref_t object;
+    hdset_reg_ref_t region;
+    if (dataset(f, "d", 1, &ten, NULL, NULL, 0) || H5Rcreate_object(f, "d", H5P_DEFAULT, &new) < 0 ||
+        H5Rcreate(&object, f, "d", H5R_OBJECT, H5I_INVALID_HID) < 0 ||
+        H5Rcreate(&region, f, "d", H5R_DATASET_REGION, s) < 0)
+        return 1;
+    hid_t d = H5Dopen2(f, "d", H5P_DEFAULT);
+    return attribute(d, "integer", H5T_STD_I32LE, &seven) || attribute(d, "new", H5T_STD_REF, &new) ||
+           attribute(d, "object", H5T_STD_REF_OBJ, &object) ||
+           attribute(d, "region", H5T_STD_REF_DSETREG, &region) || H5Rdestroy(&new) < 0 || H5Dclose(d) < 0 ||
+           H5Sclose(s) < 0;
+}
+
 static int many(hid_t f)
 {
     hid_t g = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -228,6 +254,19 @@ static int many(hid_t f)
     }
     return H5Gclose(g) < 0 || H5Gclose(H5Gcreate2(f, "h", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) < 0 ||
            H5Lcreate_soft("x", f, "h/l", H5P_DEFAULT, H5P_DEFAULT) < 0;
+}
+
+/* The maker of a mode that has no numbers; NULL: it has some. */
+static int (*made_in(const char *mode))(hid_t)
+{
+    static const struct {
+        const char *mode;
+        int (*make)(hid_t);
+    } all[] = {{"small", small}, {"gaps", gaps}, {"leads", leads}, {"many", many}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(mode, all[i].mode) == 0)
+            return all[i].make;
+    return NULL;
 }
 
 int main(int argc, char **argv)
@@ -250,7 +289,10 @@ int main(int argc, char **argv)
         return (strcmp(mode, "raw") == 0 ? raw(f, argv[3]) : blank(f, argv[2], n)) || H5Pclose(fcpl) < 0 ||
                H5Fclose(f) < 0;
     int (*of_n)(hid_t, int) = strcmp(mode, "step") == 0 ? step : strcmp(mode, "tails") == 0 ? tails : NULL;
-    int rc = strcmp(mode, "small") == 0 ? small(f) : strcmp(mode, "gaps") == 0 ? gaps(f) : strcmp(mode, "many") == 0 ? many(f)
-             : strcmp(mode, "elsewhere") == 0 ? elsewhere(f, argv[2], n) : of_n ? of_n(f, n) : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
+    int (*of_file)(hid_t)   = made_in(mode);
+    int rc = of_file                          ? of_file(f)
+             : of_n                           ? of_n(f, n)
+             : strcmp(mode, "elsewhere") == 0 ? elsewhere(f, argv[2], n)
+                                              : never(f, n, argc > 4 ? atoi(argv[4]) : 0);
     return rc || H5Pclose(fcpl) < 0 || H5Fclose(f) < 0;
 }
