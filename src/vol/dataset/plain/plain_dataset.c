@@ -130,7 +130,8 @@ static bool heap_addresses_of(hid_t type, unsigned addr, struct bkt_heap_address
 
 /* Made of HDF5's facts about a dataset. */
 
-/* Find the facts that lead to heap addresses in stored elements.  If a fact is missing, HDF5 reads alone. */
+/* Find the facts that lead to heap addresses in stored elements.  s->addresses.size remains 0 if the form of
+ * the elements isn't known. */
 static int take_heap_addresses(struct bkt_plain_dataset *s, hid_t type, struct bkt_err *err)
 {
     size_t  addr = 0, size = 0;
@@ -143,15 +144,17 @@ static int take_heap_addresses(struct bkt_plain_dataset *s, hid_t type, struct b
     s->addr_bytes = (unsigned)addr;
     s->size_bytes = (unsigned)size;
     s->user_block = block;
-    s->heaps      = true;
-    s->text       = H5Tis_variable_str(type) > 0;
-    s->base       = s->text ? 1 : 0;
-    if (H5Tget_class(type) == H5T_VLEN) {
+    s->elements = BKT_PLAIN_ADDRESSES;
+    if (H5Tis_variable_str(type) > 0) {
+        s->elements = BKT_PLAIN_STRINGS;
+        s->base = 1;
+    } else if (H5Tget_class(type) == H5T_VLEN) {
         BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
         s->base = bkt_convert_has_pointers(base) ? 0 : H5Tget_size(base);
+        s->elements = s->base ? BKT_PLAIN_SEQUENCES : BKT_PLAIN_ADDRESSES;
     }
-    s->simple     = s->base > 0;
-    s->native = addr > 8 || size > 8 || !heap_addresses_of(type, s->addr_bytes, &s->addresses);
+    if (size <= 8)
+        (void)heap_addresses_of(type, s->addr_bytes, &s->addresses);
     return BKT_OK;
 }
 
@@ -178,7 +181,8 @@ static int take_filters(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset
 {
     BKT_PASS(bkt_convert_from_filters(dcpl, &d->filters, &d->n_filters, err));
     for (size_t i = 0; i < d->n_filters; i++)
-        s->native = s->native || is_refused(&d->filters[i]);
+        if (is_refused(&d->filters[i]))
+            s->way = BKT_PLAIN_NATIVE;
     return BKT_OK;
 }
 
@@ -206,13 +210,12 @@ static int take_chunks(struct bkt_plain_dataset *s, hid_t dcpl, struct bkt_dset 
     if (H5Pget_chunk(dcpl, BKT_MAX_RANK, d->layout.dims) != (int)d->space.rank ||
         H5Pget_chunk_opts(dcpl, &opts) < 0)
         return bkt_h5err_capture(err, "asking for the chunks' shape");
-    s->chunked          = true;
     s->unfiltered_edges = opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     s->n_grid           = 1;
     d->layout.cls       = BKT_D_CHUNKED_REF_INDIRECT;
     for (unsigned i = 0; i < d->space.rank; i++)
         if (!cdims[i] || !bkt_mul_u64(s->n_grid, bkt_ceil_div(d->space.dims[i], cdims[i]), &s->n_grid))
-            s->native = true;
+            s->way = BKT_PLAIN_NATIVE;
     return take_filters(s, dcpl, d, err);
 }
 
@@ -224,8 +227,8 @@ static int take_contiguous(struct bkt_plain_dataset *s, struct bkt_dset *d, stru
     (void)BKT_PASS_H5(NULL, (at = H5Dget_offset(s->dset)) == HADDR_UNDEF ? -1 : 0, "H5Dget_offset");
     BKT_PASS(BKT_PASS_H5(err, (n = H5Dget_storage_size(s->dset), 0), "H5Dget_storage_size"));
     BKT_PASS(bkt_space_count(&d->space, &elems, err));
-    s->native =
-        s->native || at == HADDR_UNDEF || !n || !bkt_mul_u64(elems, d->type->size, &elems) || elems != n;
+    if (at == HADDR_UNDEF || !n || !bkt_mul_u64(elems, d->type->size, &elems) || elems != n)
+        s->way = BKT_PLAIN_NATIVE;
     d->layout.cls    = BKT_D_CONTIGUOUS_REF;
     d->layout.offset = at;
     d->layout.size   = n;
@@ -254,10 +257,27 @@ static int take_name(struct bkt_plain_dataset *s, struct bkt_object *o, struct b
 /* libhdf5 would look for raw files on this machine.  A file elsewhere must not make it do that. */
 static int take_domain(struct bkt_plain_dataset *s, struct bkt_err *err)
 {
-    s->external = !bkt_vfd_facts(s->file).is_local;
-    s->native   = !s->external;
+    s->way = bkt_vfd_facts(s->file).is_local ? BKT_PLAIN_NATIVE : BKT_PLAIN_EXTERNAL;
     s->v.file   = &s->in;
     return bkt_vfd_domain(s->file, &s->in.dom, err);
+}
+
+/* The way that the form of the elements and the creation list allow.  Other facts may still show that only
+ * HDF5 can read them. */
+static enum bkt_plain_way way_of(const struct bkt_plain_dataset *s, const struct bkt_dset *d, hid_t dcpl)
+{
+    const H5D_layout_t layout = H5Pget_layout(dcpl);
+    enum bkt_plain_way way = layout == H5D_CHUNKED      ? BKT_PLAIN_CHUNKED
+                             : layout == H5D_CONTIGUOUS ? BKT_PLAIN_CONTIGUOUS
+                             : layout == H5D_VIRTUAL    ? BKT_PLAIN_VIRTUAL
+                                                        : BKT_PLAIN_NATIVE;
+    if (d->space.cls == BKT_S_NULL || !d->type->size)
+        return BKT_PLAIN_NATIVE;
+    if (way == BKT_PLAIN_CONTIGUOUS && H5Pget_external_count(dcpl) > 0)
+        way = BKT_PLAIN_EXTERNAL;
+    bool needs_cache =
+        way == BKT_PLAIN_EXTERNAL || way == BKT_PLAIN_VIRTUAL || s->elements != BKT_PLAIN_FIXED;
+    return s->family && needs_cache ? BKT_PLAIN_NATIVE : way; /* the driver's cache is the first file's */
 }
 
 static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bkt_err *err)
@@ -268,28 +288,23 @@ static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bk
     struct bkt_dset *d = &o->dset;
     BKT_NEED_H5(err, dcpl >= 0 && space >= 0 && type >= 0, "asking about a dataset");
     BKT_PASS(bkt_convert_keep_type(&s->v, type, err));
-    H5D_layout_t layout = H5Pget_layout(dcpl);
     BKT_PASS(bkt_convert_from_space(space, &d->space, err));
     if (bkt_convert_has_pointers(type)) /* elements hold addresses, which only HDF5 follows */
         BKT_PASS(take_heap_addresses(s, type, err));
-    BKT_NEED(err, (d->type = opaque(s->heaps ? s->addresses.size : H5Tget_size(type))));
-    s->native = s->native || d->space.cls == BKT_S_NULL || !d->type->size ||
-                (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_VIRTUAL);
-    s->is_virtual = !s->native && layout == H5D_VIRTUAL;
-    s->external = !s->native && layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) > 0;
-    s->native = s->native ||
-                (s->family && (s->external || s->is_virtual || s->heaps)); /* they need the driver's cache */
-    if (s->native)
+    bool fixed = s->elements == BKT_PLAIN_FIXED;
+    BKT_NEED(err, (d->type = opaque(fixed ? H5Tget_size(type) : s->addresses.size)));
+    s->way = way_of(s, d, dcpl);
+    if (s->way == BKT_PLAIN_NATIVE)
         return BKT_OK;
     BKT_PASS(take_name(s, o, err));
-    if (s->is_virtual)
+    if (s->way == BKT_PLAIN_VIRTUAL)
         return BKT_OK;
-    if (!s->heaps)
+    if (fixed)
         BKT_PASS(take_fill(s, dcpl, type, d, err));
-    if (s->external)
+    if (s->way == BKT_PLAIN_EXTERNAL)
         return take_domain(s, err);
     d->layout.rank = bkt_max_u64(d->space.rank, 1);
-    return layout == H5D_CHUNKED ? take_chunks(s, dcpl, d, err) : take_contiguous(s, d, err);
+    return s->way == BKT_PLAIN_CHUNKED ? take_chunks(s, dcpl, d, err) : take_contiguous(s, d, err);
 }
 
 /* A page buffer of raw data would keep the bytes that a look-up leaves in HDF5's memory. */
@@ -319,9 +334,9 @@ static int open_io(struct bkt_plain_dataset *s, struct bkt_err *err)
     else {
         BKT_PASS(bkt_dsetio_set_file(s->v.io, f.st, f.key, f.version, err));
         bkt_dsetio_know_first(s->v.io, bkt_min_u64(BKT_VFD_FIRST, f.size), first_bytes, s->pages);
-        s->looks_up = s->chunked && may_look_up(s->dset);
+        s->looks_up = s->way == BKT_PLAIN_CHUNKED && may_look_up(s->dset);
     }
-    return s->chunked ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
+    return s->way == BKT_PLAIN_CHUNKED ? bkt_dsetio_add_found(s->v.io, NULL, 0, err) : BKT_OK;
 }
 
 static void dataset_free(struct bkt_vobj *v)
@@ -343,7 +358,7 @@ static int make(struct bkt_plain_dataset *s, struct bkt_err *err)
     BKT_NEED(err, o);
     s->v.obj = o;
     BKT_PASS(take_all(s, o, err));
-    return s->native || s->external || s->is_virtual ? BKT_OK : open_io(s, err);
+    return s->way == BKT_PLAIN_CHUNKED || s->way == BKT_PLAIN_CONTIGUOUS ? open_io(s, err) : BKT_OK;
 }
 
 int bkt_plain_dataset_of(struct bkt_vobj *plain, struct bkt_plain_dataset **out, struct bkt_err *err)

@@ -429,7 +429,7 @@ struct target {
     struct bkt_plain_dataset *s;
     hid_t  mem_type, dxpl;
     unsigned char *to;
-    bool   simple; /* bkt_sequences_take() knows the type */
+    bool gives; /* the program's values can be made without HDF5 (bkt_sequences_new()) */
 };
 
 static int read_piece(const struct target *t, const struct bkt_sel *piece, uint64_t first,
@@ -451,7 +451,7 @@ static int fetch(const struct target *t, const struct bkt_sel *sel, unsigned cha
     size_t n = (size_t)sel->n_elems;
     struct bkt_sequences *q = NULL;
     *given = false;
-    int rc = t->simple && to && n <= 2 * STORED_PIECE / t->s->addresses.size
+    int rc = t->gives && to && n <= 2 * STORED_PIECE / t->s->addresses.size
                  ? bkt_sequences_new(t->s, n, t->dxpl, to, &q, err)
                  : BKT_OK;
     if (rc == BKT_OK)
@@ -499,7 +499,7 @@ static int read_whole(const struct target *t, const struct bkt_dsel *sel, bool *
     if (sel->flat)
         return fetch(t, &sel->file, t->to ? t->to + sel->flat_at * each : NULL, given, err);
     BKT_CLEANUP(bkt_freep) unsigned char *packed = NULL;
-    if (t->simple && bkt_mul_size((size_t)sel->file.n_elems, each, &bytes))
+    if (t->gives && bkt_mul_size((size_t)sel->file.n_elems, each, &bytes))
         packed = malloc(bytes + 1);
     BKT_PASS(fetch(t, &sel->file, packed, given, err));
     return *given ? spread(t, sel, packed, err) : BKT_OK;
@@ -514,9 +514,9 @@ int bkt_heaps_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t 
     memset(&sel, 0, sizeof sel);
     BKT_PASS(bkt_xfer_for(s->dset, io->dxpl, &list, err));
     struct target t = {s, io->mem_types[i], list, io->bufs[i], false};
-    if (s->simple)
+    if (bkt_plain_is_sequence(s))
         BKT_PASS(bkt_convert_file_type(&s->v, s->v.obj->dset.type, &type, err));
-    t.simple = s->simple && H5Tequal(type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
+    t.gives = bkt_plain_is_sequence(s) && H5Tequal(type, t.mem_type) > 0 && !bkt_dsel_has_transform(list);
     int rc = bkt_dsel_init(&sel, &s->v, io->mem_spaces[i], io->file_spaces[i], err);
     /* Only regular selections into one stretch of memory are cut.  Other selections
      * fetch one budget's bytes. */

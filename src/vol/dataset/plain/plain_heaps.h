@@ -16,7 +16,7 @@ uint64_t bkt_heap_size(const struct bkt_plain_dataset *s, uint64_t at);
 
 struct bkt_sequences;
 
-/** Make the program's values of stored elements of a simple plain dataset.
+/** Make the program's values of stored elements (BKT_PLAIN_STRINGS, BKT_PLAIN_SEQUENCES).
  *  @param n   elements
  *  @param to  room for as many values, packed */
 BKT_NODISCARD int bkt_sequences_new(const struct bkt_plain_dataset *s, size_t n, hid_t dxpl,

@@ -32,7 +32,8 @@ static int list_all(struct bkt_plain_dataset *s, struct bkt_err *err)
     bkt_plain_counts.listed++;
     BKT_PASS(bkt_dsetio_set_found(s->v.io, v, n, err));
     s->complete = true;
-    s->native = n == 0; /* nothing was ever written, which has rules of its own */
+    if (n == 0) /* nothing was ever written, which has rules of its own */
+        s->way = BKT_PLAIN_NATIVE;
     return BKT_OK;
 }
 
@@ -63,7 +64,7 @@ static int stored_size(struct bkt_plain_dataset *s, const hsize_t *at, hsize_t *
     }
     H5E_END_TRY
     if (rc >= 0 && *size == 0)
-        s->native = true; /* nothing was ever written */
+        s->way = BKT_PLAIN_NATIVE; /* nothing was ever written */
     BKT_FAIL_IF(err, rc < 0 && !missing, BKT_EHDF5, "HDF5 can't find a chunk");
     *size = missing ? 0 : *size;
     return BKT_OK;
@@ -134,8 +135,8 @@ int bkt_plain_dataset_locate(struct bkt_plain_dataset *s, hid_t file_space, bool
 {
     struct bkt_touched t = {.n = 0};
     int rc = BKT_OK;
-    *native = s->native;
-    if (s->native || !s->chunked || (s->complete && !s->leaves_missing))
+    *native = s->way == BKT_PLAIN_NATIVE;
+    if (s->way != BKT_PLAIN_CHUNKED || (s->complete && !s->leaves_missing))
         return BKT_OK;
     if (!s->complete && s->n_grid <= LIST_ALWAYS)
         rc = list_all(s, err);
@@ -150,7 +151,7 @@ int bkt_plain_dataset_locate(struct bkt_plain_dataset *s, hid_t file_space, bool
             rc = touched_by(s, file_space, &t, err);
     } else if (rc == BKT_OK && t.n_unknown)
         rc = look_up_all(s, &t, err);
-    *native = s->native || (s->leaves_missing && t.missing);
+    *native = s->way == BKT_PLAIN_NATIVE || (s->leaves_missing && t.missing);
     free(t.coords);
     return rc;
 }

@@ -20,6 +20,22 @@ struct bkt_heap_addresses {
     struct bkt_heap_addresses *inner; /* elements of sequences that hold addresses themselves */
     size_t n_inner, cap_inner;
 };
+/** The way in which the elements are read. */
+enum bkt_plain_way {
+    BKT_PLAIN_NATIVE,   /* only HDF5's native connector can read them */
+    BKT_PLAIN_VIRTUAL,  /* they are in other datasets */
+    BKT_PLAIN_EXTERNAL, /* they are in raw files of a file in a store: HDF5 would look for these files here */
+    BKT_PLAIN_CONTIGUOUS, /* by chunk, as the bytes of one range of the file */
+    BKT_PLAIN_CHUNKED     /* by chunk */
+};
+/** The form of stored elements.  All but the first may hold addresses of heaps, whose bytes are fetched
+ * before HDF5 reads (plain_heaps.h). */
+enum bkt_plain_elements {
+    BKT_PLAIN_FIXED,     /* all of an element lies in the dataset */
+    BKT_PLAIN_STRINGS,   /* one string of variable length each: also read without HDF5 (plain_sequences.c) */
+    BKT_PLAIN_SEQUENCES, /* one sequence each, of values without addresses: as strings */
+    BKT_PLAIN_ADDRESSES  /* any other form, and references: HDF5 reads them */
+};
 /** The dataset that chunk reads in place of a plain one; dataset_read.c uses `v` as any other handle. */
 struct bkt_plain_dataset {
     struct bkt_vobj v;          /* first member */
@@ -27,32 +43,36 @@ struct bkt_plain_dataset {
     struct bkt_vfd_file *file;  /* borrowed: the dataset keeps it open */
     struct bkt_foresight *fore; /* the file's, as are its pages */
     struct bkt_page_cache *pages;
-    struct bkt_store *family;        /* NULL, or the files of which `file` is the first */
-    uint64_t size;                   /* bytes of the file, or of the family */
-    bool native;                     /* only the native connector can read it */
-    bool external;                   /* its elements are in raw files, which only we may open */
-    bool is_virtual;                 /* its elements are in other datasets */
-    struct bkt_kept_sources sources; /* is_virtual */
-    struct bkt_file in;              /* external: has the domain of the file */
-    bool chunked;
-    bool complete;        /* all chunks' places are known */
-    bool leaves_missing;  /* HDF5 leaves memory as it is where a chunk doesn't exist */
-    bool looks_up;        /* places of single chunks can be looked up */
+    struct bkt_store *family; /* NULL, or the files of which `file` is the first */
+    uint64_t size;            /* bytes of the file, or of the family */
+    uint64_t header;          /* address of the object, without the user block */
+    enum bkt_plain_way way;
+    enum bkt_plain_elements elements;
+    struct bkt_kept_sources sources; /* VIRTUAL */
+    struct bkt_file in;              /* EXTERNAL: has the domain of the file */
+    bool leaves_missing;             /* HDF5 leaves memory as it is where a chunk doesn't exist */
+    /* CHUNKED */
+    bool complete;         /* all chunks' places are known */
+    bool looks_up;         /* places of single chunks can be looked up */
     bool unfiltered_edges; /* partial chunks skip the filters */
-    bool heaps;           /* elements hold heap addresses, so HDF5 converts them (plain_heaps.h) */
-    bool heaps_elsewhere; /* heaps: few lie between the chunks (plain_heaps.c) */
-    struct bkt_heap_addresses addresses; /* heaps: the places of these addresses */
-    unsigned addr_bytes, size_bytes;     /* heaps: of addresses and sizes in the file */
-    uint64_t user_block;                 /* heaps: bytes; addresses count from its end */
-    bool simple, text; /* heaps: an element is one sequence of values without pointers; it is a string */
-    size_t base;       /* simple: bytes of one such value */
-    uint64_t header;   /* address, without the user block */
-    uint64_t n_grid;   /* chunks in the grid */
-    uint64_t n_asked;  /* chunks whose places were looked up */
+    uint64_t n_grid;       /* chunks in the grid */
+    uint64_t n_asked;      /* chunks whose places were looked up */
+    /* elements with addresses */
+    struct bkt_heap_addresses addresses; /* the places of addresses in an element */
+    unsigned addr_bytes, size_bytes;     /* of addresses and sizes in the file */
+    uint64_t user_block;                 /* bytes; addresses count from its end */
+    bool heaps_elsewhere;                /* few collections lie between the chunks (plain_heaps.c) */
+    size_t base;                         /* STRINGS, SEQUENCES: bytes of one value */
 };
 
+/** Whether plain_sequences.c can make the program's values. */
+static inline bool bkt_plain_is_sequence(const struct bkt_plain_dataset *s)
+{
+    return s->elements == BKT_PLAIN_STRINGS || s->elements == BKT_PLAIN_SEQUENCES;
+}
+
 /** The struct of a dataset, made on first use; borrowed.  NULL in @p out: another driver reads its file.  If
- *  only the native connector can read the dataset, its struct has `native`. */
+ *  only the native connector can read the dataset, its way is BKT_PLAIN_NATIVE. */
 BKT_NODISCARD int bkt_plain_dataset_of(struct bkt_vobj *plain, struct bkt_plain_dataset **out,
                                        struct bkt_err *err);
 

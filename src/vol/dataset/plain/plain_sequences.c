@@ -171,9 +171,14 @@ static void take_back(const struct giver *g, bool text, unsigned char *to, size_
     }
 }
 
+static bool is_text(const struct bkt_plain_dataset *s)
+{
+    return s->elements == BKT_PLAIN_STRINGS;
+}
+
 static size_t value_size(const struct bkt_plain_dataset *s)
 {
-    return s->text ? sizeof(char *) : sizeof(hvl_t);
+    return is_text(s) ? sizeof(char *) : sizeof(hvl_t);
 }
 
 /* One value.  False: HDF5 has to read it. */
@@ -182,17 +187,18 @@ static bool one(struct heaps *h, const struct giver *g, const unsigned char *sto
     const struct bkt_plain_dataset *s = h->s;
     size_t   n = (size_t)bkt_get_le(stored, 4), bytes;
     hvl_t    v = {n, NULL};
+    const bool text = is_text(s);
     if (bkt_get_le(stored + 4, s->addr_bytes)) {
         const unsigned char *p = bkt_mul_size(n, s->base, &bytes) ? object(h, stored + 4, bytes) : NULL;
-        if (!p || (bytes + s->text && !(v.p = give(g, bytes + s->text))))
+        if (!p || (bytes + text && !(v.p = give(g, bytes + text))))
             return false;
         if (v.p)
             memcpy(v.p, p, bytes);
-        if (v.p && s->text)
+        if (v.p && text)
             ((char *)v.p)[bytes] = 0;
     } else
         v.len = 0;
-    memcpy(to, s->text ? (void *)&v.p : (void *)&v, s->text ? sizeof v.p : sizeof v);
+    memcpy(to, text ? (void *)&v.p : (void *)&v, text ? sizeof v.p : sizeof v);
     return true;
 }
 
@@ -404,7 +410,7 @@ void bkt_sequences_free(struct bkt_sequences *q)
     if (!q)
         return;
     if (q->done < q->n)
-        take_back(&q->g, q->h.s->text, q->to, q->done);
+        take_back(&q->g, is_text(q->h.s), q->to, q->done);
     heaps_fini(&q->h);
     free(q->kept);
     free(q);

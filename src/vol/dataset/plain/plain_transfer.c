@@ -297,11 +297,11 @@ static int read_virtual(struct bkt_plain_dataset *s, const struct bkt_io *io, si
 
 static int read_alone(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
-    if (s->is_virtual)
+    if (s->way == BKT_PLAIN_VIRTUAL)
         return read_virtual(s, io, i, err);
     const struct bkt_io one = bkt_io_one(io, i);
-    return s->external ? bkt_external_read_plain(&s->v, s->dset, &one, err)
-                       : reason(s, bkt_heaps_read(s, io, i, err), err);
+    return s->way == BKT_PLAIN_EXTERNAL ? bkt_external_read_plain(&s->v, s->dset, &one, err)
+                                        : reason(s, bkt_heaps_read(s, io, i, err), err);
 }
 
 /* Indexes in several files begin side by side.  In one file the first ones show that the others are wanted. A
@@ -317,12 +317,18 @@ static void begin_indexes(const struct bkt_io *io)
             rc = bkt_plain_dataset_of(io->dsets[i], &s, NULL);
         }
         H5E_END_TRY
-        if (rc < 0 || !s || !s->chunked || s->native || s->complete)
+        if (rc < 0 || !s || s->way != BKT_PLAIN_CHUNKED || s->complete)
             continue;
         if (first && s->file != first)
             bkt_foresight_begin_index(s->fore, s->header);
         first = first ? first : s->file;
     }
+}
+
+/* Whether the dataset belongs to the plan of the call, which chunk reads. */
+static bool is_by_chunk(const struct bkt_plain_dataset *s)
+{
+    return s->elements == BKT_PLAIN_FIXED && (s->way == BKT_PLAIN_CHUNKED || s->way == BKT_PLAIN_CONTIGUOUS);
 }
 
 static int plan_all(const struct bkt_io *io, struct planned *p, struct bkt_err *err)
@@ -333,7 +339,7 @@ static int plan_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
         begin_indexes(io);
     for (size_t i = 0; i < io->n; i++) {
         BKT_PASS(plan(io, i, &s, err));
-        if (s && !s->heaps && !s->external && !s->is_virtual)
+        if (s && is_by_chunk(s))
             planned_add(p, io, i, s);
         else
             p->alone[i] = s;
