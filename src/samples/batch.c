@@ -218,7 +218,7 @@ static bool matches_cast(const struct bkt_item *it)
 {
     int64_t num = -1;
     size_t elem, bytes;
-    if (bkt_sample_file_numbers(it->file, "schema_dtype_num", &num, 1, NULL) < 0)
+    if (!bkt_sample_file_numbers(it->file, "schema_dtype_num", &num, 1))
         return false;
     BKT_CLEANUP(bkt_hid_closep) hid_t type = bkt_numpy_type(num);
     if (type < 0 || H5Tequal(type, it->dset->type) > 0 || it->n == 0)

@@ -157,16 +157,13 @@ int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number, struct bkt_
     return rc;
 }
 
-int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out, hssize_t n,
-                            struct bkt_err *err)
+bool bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out, hssize_t n)
 {
-    BKT_FAIL_IF(err, H5Aexists(f->id, name) <= 0, BKT_ENOENT, "%s: no attribute %s", f->name, name);
+    if (H5Aexists(f->id, name) <= 0)
+        return false;
     BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(f->id, name, H5P_DEFAULT);
     BKT_CLEANUP(bkt_hid_closep) hid_t space = attr < 0 ? H5I_INVALID_HID : H5Aget_space(attr);
     BKT_CLEANUP(bkt_hid_closep) hid_t type = attr < 0 ? H5I_INVALID_HID : H5Aget_type(attr);
-    BKT_FAIL_IF(err,
-                space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != n ||
-                    H5Tget_class(type) != H5T_INTEGER,
-                BKT_EFORMAT, "%s: attribute %s does not hold %d integers", f->name, name, (int)n);
-    return H5Aread(attr, H5T_NATIVE_INT64, out) < 0 ? bkt_h5err_capture(err, f->name) : BKT_OK;
+    return space >= 0 && type >= 0 && H5Sget_simple_extent_npoints(space) == n &&
+           H5Tget_class(type) == H5T_INTEGER && H5Aread(attr, H5T_NATIVE_INT64, out) >= 0;
 }

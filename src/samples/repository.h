@@ -85,10 +85,10 @@ void bkt_repository_trim(struct h5bucket_repository *repo);
  * size, and no references. */
 BKT_NODISCARD int bkt_sample_file_dset(struct bkt_sample_file *f, uint32_t number,
                                        struct bkt_sample_dset **out, struct bkt_err *err);
-/** The integers of an attribute of the root group, which must be @p n.  BKT_ENOENT: the group lacks it;
- * BKT_EFORMAT. */
-BKT_NODISCARD int bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out,
-                                          hssize_t n, struct bkt_err *err);
+/** Get the integers of an attribute of the root group, which must be @p n.  False: the group has no such
+ * attribute, or it can't be read. */
+BKT_NODISCARD bool bkt_sample_file_numbers(const struct bkt_sample_file *f, const char *name, int64_t *out,
+                                           hssize_t n);
 /** Close a file.  NULL is allowed. */
 void bkt_sample_file_free(void *f);
 /** Open a file that is not open, whatever its name was; @p name is copied. */

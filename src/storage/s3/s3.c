@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/crc32c.h"
+#include "base/trace.h"
 #include "storage/aws/xml.h"
 #include "storage/s3/s3_impl.h"
 
@@ -426,6 +427,19 @@ static const struct bkt_store_ops s3_ops = {.will_write = bkt_s3_will_write,
                                             .facts = s3_facts,
                                             .close = s3_close};
 
+/* A value of the user's profile, the caller's; NULL: none.  Keys of the environment need no profile, so a
+ * file that can't be read ends nothing here; if the keys are in it, the search for credentials reports it. */
+static char *of_profile(const struct bkt_settings *set, enum bkt_cred_what what)
+{
+    struct bkt_err why = {.n = 0};
+    char *value = NULL;
+    int rc = set->anonymous ? BKT_OK : bkt_cred_of_profile(set, what, &value, &why);
+    if (rc < 0)
+        bkt_trace(BKT_TRACE_CRED, "the profile's %s isn't used: %s",
+                  what == BKT_CRED_REGION ? "region" : "endpoint", bkt_err_reason(&why, rc));
+    return rc < 0 ? NULL : value;
+}
+
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {
     bkt_state_lock();
@@ -433,11 +447,9 @@ static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struc
     bkt_state_unlock();
     if (s->region[0])
         return BKT_OK;
-    BKT_CLEANUP(bkt_freep) char *profile = NULL;
-    if (!(set->region && *set->region) && !set->anonymous &&
-        bkt_cred_of_profile(set, BKT_CRED_REGION, &profile, NULL) < 0)
-        profile = NULL; /* a bad profile is reported when credentials are wanted */
-    const char *region = set->region && *set->region ? set->region : profile ? profile : DEFAULT_REGION;
+    bool own = set->region && *set->region;
+    BKT_CLEANUP(bkt_freep) char *profile = own ? NULL : of_profile(set, BKT_CRED_REGION);
+    const char *region = own ? set->region : profile ? profile : DEFAULT_REGION;
     BKT_FAIL_IF(err, !bkt_s3_region_ok(region), BKT_EINVAL, "region '%.100s' is not a region name", region);
     memcpy(s->region, region, strlen(region) + 1);
     return BKT_OK;
@@ -449,10 +461,8 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     struct bkt_s3 *s = calloc(1, sizeof *s);
     BKT_NEED(err, s);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf origin = {0};
-    BKT_CLEANUP(bkt_freep) char *endpoint = NULL;
-    if (!(set->endpoint && *set->endpoint) && !set->anonymous &&
-        bkt_cred_of_profile(set, BKT_CRED_ENDPOINT, &endpoint, NULL) < 0)
-        endpoint = NULL; /* as for the region */
+    bool own = set->endpoint && *set->endpoint;
+    BKT_CLEANUP(bkt_freep) char *endpoint = own ? NULL : of_profile(set, BKT_CRED_ENDPOINT);
     int rc = bkt_s3_place_init(&s->place, rest, endpoint ? endpoint : set->endpoint, set->addressing, err);
     if (rc == BKT_OK && (bkt_buf_addf(&origin, "%s://", s->place.scheme) < 0 ||
                          bkt_s3_place_host(&s->place, "*", &origin) < 0))

@@ -129,11 +129,11 @@ static void look(struct sample_tool *s, struct sample_use *u)
         (void)snprintf(u->why, sizeof u->why, "%.255s", bkt_err_reason(&err, u->rc));
         return;
     }
-    bool known = bkt_sample_file_numbers(f, "next_location", next, 2, NULL) == BKT_OK &&
-                 bkt_sample_file_numbers(f, "collection_max_size", &rows, 1, NULL) == BKT_OK &&
-                 bkt_sample_file_numbers(f, "collection_total", &count, 1, NULL) == BKT_OK && next[0] >= 0 &&
-                 next[1] >= 0 && rows > 0 && count > 0 && rows < INT32_MAX && count < INT32_MAX &&
-                 next[0] <= count && next[1] <= rows;
+    bool known = bkt_sample_file_numbers(f, "next_location", next, 2) &&
+                 bkt_sample_file_numbers(f, "collection_max_size", &rows, 1) &&
+                 bkt_sample_file_numbers(f, "collection_total", &count, 1) && next[0] >= 0 && next[1] >= 0 &&
+                 rows > 0 && count > 0 && rows < INT32_MAX && count < INT32_MAX && next[0] <= count &&
+                 next[1] <= rows;
     (void)H5Eclear2(H5E_DEFAULT);
     u->used = known ? (uint64_t)(next[0] * rows + next[1]) : 0;
     u->all  = known ? (uint64_t)(rows * count) : 0;

@@ -2,8 +2,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "unit/storage/cred_testing.h"
+#include "base/trace.h"
 #include "storage/stats.h"
+#include "storage/store.h"
+#include "unit/storage/cred_testing.h"
 
 /* The result of one look. */
 struct found {
@@ -164,6 +166,36 @@ static void region_and_endpoint(void **state)
     (void)setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true", 1);
     assert_int_equal(bkt_cred_of_profile(&set, BKT_CRED_ENDPOINT, &text, NULL), BKT_OK);
     assert_null(text);
+    bkt_settings_fini(&set);
+}
+
+/* Keys of the environment need no profile, so a store opens without one that can't be read.  The trace has
+ * the reason for which its endpoint and its region are not used. */
+static void an_unread_profile_is_traced(void **state)
+{
+    char name[] = "/tmp/bkt-cred-trace-XXXXXX", text[2000];
+    int fd = mkstemp(name), err = dup(STDERR_FILENO);
+    struct bkt_store *st = NULL;
+    struct bkt_settings set;
+    (void)state;
+    (void)setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
+    (void)setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+    (void)setenv("AWS_CONFIG_FILE", world.home, 1);
+    assert_int_equal(bkt_settings_init(&set, NULL, NULL), BKT_OK);
+    assert_int_equal(bkt_trace_set("cred", NULL), BKT_OK);
+    assert_true(fd >= 0 && unlink(name) == 0 && dup2(fd, STDERR_FILENO) >= 0);
+    int rc = bkt_store_open("s3://bucket-name", &set, &st, NULL);
+    (void)dup2(err, STDERR_FILENO);
+    assert_int_equal(bkt_trace_set("", NULL), BKT_OK);
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    (void)close(fd);
+    (void)close(err);
+    assert_int_equal(rc, BKT_OK);
+    assert_non_null(strstr(text, "region isn't used: "));
+    assert_non_null(strstr(text, "endpoint isn't used: "));
+    assert_non_null(strstr(text, "not a file"));
+    bkt_store_close(st);
     bkt_settings_fini(&set);
 }
 
@@ -581,9 +613,25 @@ static void order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(environment),  T(profiles),   T(other_files), T(region_and_endpoint), T(nothing_found), T(not_supported),
-        T(assume_role),  T(assume_role_wrong), T(credential_sources), T(sts_refuses), T(sts_cut_short), T(web_identity),
-        T(process),      T(process_without_standard_files), T(container),  T(container_refuses), T(ec2), T(order),
+        T(environment),
+        T(profiles),
+        T(other_files),
+        T(region_and_endpoint),
+        T(nothing_found),
+        T(not_supported),
+        T(an_unread_profile_is_traced),
+        T(assume_role),
+        T(assume_role_wrong),
+        T(credential_sources),
+        T(sts_refuses),
+        T(sts_cut_short),
+        T(web_identity),
+        T(process),
+        T(process_without_standard_files),
+        T(container),
+        T(container_refuses),
+        T(ec2),
+        T(order),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
