@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "field.h"
+#include "seconds.h"
 
 static void must(int64_t ok, const char *what)
 {
@@ -22,13 +23,6 @@ static void must(int64_t ok, const char *what)
         return;
     fprintf(stderr, "%s failed\n", what);
     exit(1);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static double peak_mib(void)
@@ -148,7 +142,7 @@ int main(int argc, char **argv)
     hsize_t     n    = argc > 4 ? strtoull(argv[4], NULL, 10) : 4, step = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
     float      *data = field((size_t)(bulk ? n : 4) * SIDE * SIDE);
     hid_t       fapl = access_list(how);
-    double      before = peak_mib(), worked = cpu(), begin = now();
+    double      before = peak_mib(), worked = cpu(), begin = seconds();
     mark();
     hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     must(file, "H5Fcreate");
@@ -164,7 +158,7 @@ int main(int argc, char **argv)
     mark();
     if (strcmp(how, "synced") == 0)
         to_disk(name);
-    printf("%.3f %.3f %.0f", now() - begin, cpu() - worked, peak_mib() - before);
+    printf("%.3f %.3f %.0f", seconds() - begin, cpu() - worked, peak_mib() - before);
     for (int i = 0; i < n_marks; i++)
         printf(" %.4f", marks[i]);
     printf("\n");

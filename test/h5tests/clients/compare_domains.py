@@ -85,6 +85,13 @@ class Differences:
                 rule[4] += count
         return text
 
+    def lines(self, command, output, names):
+        """A program's output after the rules; each of the names is FILE."""
+        text = output.decode("utf-8", "surrogateescape")
+        for name in sorted(names, key=len, reverse=True):
+            text = text.replace(name, "FILE")
+        return self.normalise(command, text).split("\n")
+
     def excused(self, domain, command, line):
         found = False
         for rule in self.exceptions:
@@ -169,12 +176,6 @@ class Run:
         """The connector's own count of GETs; 0 when it was not asked."""
         return sum(int(n) for n in STATS.findall(stderr))
 
-    def text(self, command, output, names):
-        text = output.decode("utf-8", "surrogateescape")
-        for name in sorted(names, key=len, reverse=True):
-            text = text.replace(name, "FILE")
-        return self.differences.normalise(command, text).split("\n")
-
     def compare(self, entry, command, program, options):
         """One command on both; returns the differences, as lines."""
         domain, url, twin = entry["domain"], self.url(entry["domain"]), self.native(entry)
@@ -193,7 +194,7 @@ class Run:
         # h5ls and h5dump print the last part of a name in some places
         twin_names = {twin, os.path.basename(twin)}
         url_names = {url, os.path.basename(url)}
-        a, b = self.text(command, want, twin_names), self.text(command, got, url_names)
+        a, b = self.differences.lines(command, want, twin_names), self.differences.lines(command, got, url_names)
         short = domain[len("/home/test_user1/fx/"):]
         for line in differing(a, b):
             if not self.differences.excused(short, command, line):
@@ -212,7 +213,7 @@ class Run:
         if not self.served(err):
             lines.append("!the connector did not serve h5diff: " + err.decode(errors="replace")[-300:])
         if rc:
-            text = self.text("diff", out, {url, twin})
+            text = self.differences.lines("diff", out, {url, twin})
             short = entry["domain"][len("/home/test_user1/fx/"):]
             kept = [line for line in text if line.strip() and not self.differences.excused(short, "diff", "+" + line)]
             if kept:
@@ -243,7 +244,7 @@ class Run:
                 return []
             objects = ["/", "/all"] if program == "h5copy" else []
             rc, out, err = self.tool("h5diff", ["-v1", self.native(entry), copy, *objects], self.base)
-            text = self.text(program, out, {copy, self.native(entry)})
+            text = self.differences.lines(program, out, {copy, self.native(entry)})
             kept = [line for line in significant(text) if not self.differences.excused(short, program, "+" + line)]
             return [f"!h5diff of the copy gave {rc}", *kept[:60], err.decode(errors="replace")[-600:]] if rc and kept else []
 

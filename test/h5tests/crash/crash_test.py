@@ -10,10 +10,11 @@ crash_test.py --writer crash_writer --plugin DIR --tool h5bucket --store s3
 For each request: killed before and after it.  Then the request fails without a kill: the flush reports it,
 and the next one succeeds; the same with H5Fclose.  On S3 its answer is also lost, or an error; the program
 does not notice that."""
-import argparse, os, secrets, shutil, signal, subprocess, sys, tempfile, time, urllib.request
+import argparse, os, secrets, shutil, signal, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
+import fault_proxy  # noqa: E402
 import sample  # noqa: E402
 
 args = argparse.ArgumentParser()
@@ -120,26 +121,21 @@ def in_directory(what, n):
     return done
 
 
-def ask_proxy(query):
-    with urllib.request.urlopen(os.environ["BKT_PROXY"] + "/__fault" + query, timeout=120) as r:
-        return dict(line.split("=", 1) for line in r.read().decode().split("\n") if "=" in line)
-
-
 def on_s3(what, n):
     c = Case(what, n)
-    ask_proxy("?clear=1")
-    ask_proxy("?method=changes&match=hsopen/[dh]&nth=%d&nth_do=%s" % (n, what))  # objects, not a probe's scratch
+    fault_proxy.ask("?clear=1")
+    fault_proxy.ask("?method=changes&match=hsopen/[dh]&nth=%d&nth_do=%s" % (n, what))  # objects, not a probe's scratch
     p = subprocess.Popen([args.writer, args.session or "write", c.name, c.log], env=env(AWS_ENDPOINT_URL=os.environ["BKT_PROXY"]),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=c.work)
     if what.startswith("freeze"):
-        while p.poll() is None and "frozen" not in ask_proxy(""):
+        while p.poll() is None and "frozen" not in fault_proxy.ask(""):
             time.sleep(0.005)
         if p.poll() is None:
             p.kill()
     out, err = p.communicate(timeout=600)
-    hit = int(float(ask_proxy("").get("n_nth", "0"))) > 0
-    ask_proxy("?clear=1")
-    while ask_proxy("")["busy"] != "0":  # a request that was on its way at the kill arrives before the check
+    hit = int(float(fault_proxy.ask("").get("n_nth", "0"))) > 0
+    fault_proxy.ask("?clear=1")
+    while fault_proxy.ask("")["busy"] != "0":  # a request that was on its way at the kill arrives before the check
         time.sleep(0.005)
     if p.returncode not in (0, -signal.SIGKILL):
         c.bad(err[-3000:])

@@ -19,10 +19,10 @@ import sys
 import tempfile
 import time
 import urllib.parse
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
+import fault_proxy  # noqa: E402
 import sample  # noqa: E402
 
 parser = argparse.ArgumentParser()
@@ -44,11 +44,6 @@ base.update(HDF5_PLUGIN_PATH=args.plugin, HDF5_USE_FILE_LOCKING="FALSE", H5BUCKE
 def bad(text):
     problems.append(text)
     print("FAIL  " + text[:2000], flush=True)
-
-
-def ask_proxy(query):
-    with urllib.request.urlopen(os.environ["BKT_PROXY"] + "/__fault" + query, timeout=120) as r:
-        return dict(line.split("=", 1) for line in r.read().decode().split("\n") if "=" in line)
 
 
 class Place:
@@ -117,17 +112,17 @@ def kill_in_folder(place, kind, n, how):
 
 
 def kill_in_s3(place, kind, n, how):
-    ask_proxy("?clear=1")
+    fault_proxy.ask("?clear=1")
     match = urllib.parse.quote("load.killed[^/]*/[a-z]")  # not the scratch object of a probe
-    ask_proxy(f"?method=PUT&match={match}&nth={n}&nth_do={how}")
+    fault_proxy.ask(f"?method=PUT&match={match}&nth={n}&nth_do={how}")
     p = subprocess.Popen(place.command(kind), env=dict(base, AWS_ENDPOINT_URL=os.environ["BKT_PROXY"]), stderr=subprocess.PIPE, text=True)
-    while p.poll() is None and "frozen" not in ask_proxy(""):
+    while p.poll() is None and "frozen" not in fault_proxy.ask(""):
         time.sleep(0.005)
     if p.poll() is None:
         p.kill()
     _, err = p.communicate(timeout=600)
-    ask_proxy("?clear=1")
-    while ask_proxy("")["busy"] != "0":  # a request that was on its way at the kill arrives before the check
+    fault_proxy.ask("?clear=1")
+    while fault_proxy.ask("")["busy"] != "0":  # a request that was on its way at the kill arrives before the check
         time.sleep(0.005)
     if p.returncode not in (0, -signal.SIGKILL):
         bad(f"{place.name}: gave {p.returncode}: {err}")

@@ -236,12 +236,6 @@ class Run(Tools):
             subprocess.run([sys.executable, os.path.join(ROOT, "test", "s3", "upload.py"),
                             f"{self.store[5:]}={self.bucket}"], check=True, stdout=subprocess.DEVNULL)
 
-    def text(self, command, output, names):
-        text = output.decode("utf-8", "surrogateescape")
-        for name in sorted(names, key=len, reverse=True):
-            text = text.replace(name, "FILE")
-        return self.differences.normalise(command, text).split("\n")
-
     def load(self, tool, name):
         source = f"{self.store}/files/{tool}/{name}"
         target = f"{self.store}/domains/{tool}/{name}"
@@ -263,7 +257,7 @@ class Run(Tools):
             got = got.replace(name.encode(), b"FILE")
         if want == got:
             return []
-        return self.kept(domain, command, differing(self.text(command, want, ()), self.text(command, got, ())))
+        return self.kept(domain, command, differing(self.differences.lines(command, want, ()), self.differences.lines(command, got, ())))
 
     def dump(self, tool, name, want_rc, want):
         """h5dump of the domain; gives the lines that differ."""
@@ -299,7 +293,7 @@ class Run(Tools):
                 rc, out, err = self.run([self.program("h5diff"), "-v1", name, back], self.base, cwd=cwd)
                 if rc:  # differences that h5diff finds between the file and itself are not ours
                     natural_rc, natural, _ = self.run([self.program("h5diff"), "-v1", name, name], self.base, cwd=cwd)
-                    a, b = self.text("get-diff", natural, {name}), self.text("get-diff", out, {name, back})
+                    a, b = self.differences.lines("get-diff", natural, {name}), self.differences.lines("get-diff", out, {name, back})
                     extra = [line for line in differing(a, b) if line.startswith("+") and line[1:].strip()]
                     if rc != natural_rc and not extra:
                         extra = [f"!h5diff gave {rc}: " + err.decode(errors="replace")[-300:]]

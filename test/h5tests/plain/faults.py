@@ -13,12 +13,12 @@ import re
 import subprocess
 import sys
 import time
-import urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path += [os.path.join(ROOT, "test", "s3"), os.path.join(HERE, "..", "helpers")]
+import fault_proxy  # noqa: E402
 import hdf5_files  # noqa: E402
 import sample  # noqa: E402
 import upload  # noqa: E402
@@ -58,8 +58,7 @@ class Faults:
     def fault(query):
         for part in ("clear=1", "seed=7&" + query if query else ""):
             if part:
-                with urllib.request.urlopen(os.environ["BKT_PROXY"] + "/__fault?" + part) as answer:
-                    answer.read()
+                fault_proxy.ask("?" + part)
 
     def dump(self, name, env, cwd):
         begin = time.monotonic()
