@@ -27,7 +27,8 @@ static struct {
     /* how the server behaves; changed only while no request is under way */
     int         status;   /* not 0: every answer's */
     const char *body;     /* not NULL: every answer's */
-    unsigned    fail_first; /* answer 503 so many times */
+    unsigned fail_first;  /* answer fail_status so many times; 0: 503 */
+    int fail_status;
     size_t      cut;      /* not 0: send only so many bytes */
     long        lives;    /* seconds until its keys expire */
     bool        no_role, no_token;
@@ -197,7 +198,7 @@ static void play_it(const struct seen *req, struct answer *a)
     a->hold = held_back;
     if (world.fail_first) {
         world.fail_first--;
-        a->status = 503;
+        a->status = world.fail_status ? world.fail_status : 503;
     } else if (world.status || world.body) {
         a->status = world.status ? world.status : 200;
         if (world.body)

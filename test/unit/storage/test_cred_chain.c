@@ -537,6 +537,30 @@ static void container_refuses(void **state)
     is_key(&f, "ECS1", "container");
 }
 
+/* The statuses that are repeated for data are repeated for credentials, and no others. */
+static void container_repeats(void **state)
+{
+    static const struct {
+        int status;
+        unsigned requests;
+    } cases[] = {{408, 3}, {429, 3}, {500, 3}, {503, 3}, {501, 1}, {403, 1}, {599, 1}};
+    struct bkt_stats before, after;
+    (void)state;
+    set_url("AWS_CONTAINER_CREDENTIALS_FULL_URI", "/ecs");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        world.fail_first = cases[i].requests == 1 ? 1 : 2;
+        world.fail_status = cases[i].status;
+        bkt_stats_get(&before);
+        struct found f = look(NULL);
+        bkt_stats_get(&after);
+        if (after.cred_requests - before.cred_requests != cases[i].requests)
+            fail_msg("HTTP %d: %u requests", cases[i].status,
+                     (unsigned)(after.cred_requests - before.cred_requests));
+        if ((f.rc == BKT_OK) != (cases[i].requests > 1))
+            fail_msg("HTTP %d: %d", cases[i].status, f.rc);
+    }
+}
+
 static void ec2(void **state)
 {
     struct bkt_stats before, after;
@@ -630,6 +654,7 @@ int main(void)
         T(process_without_standard_files),
         T(container),
         T(container_refuses),
+        T(container_repeats),
         T(ec2),
         T(order),
     };

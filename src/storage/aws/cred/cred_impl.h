@@ -152,8 +152,8 @@ struct bkt_cred_http {
     const char        *method, *url;
     const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
     const char        *body;    /* NULL: none */
-    unsigned           timeout_ms, connect_ms, tries; /* tries: without an answer, or after 429 and 5xx, the
-                                                         request is repeated */
+    unsigned timeout_ms, connect_ms, tries; /* tries: without an answer, or after a status that
+                                               bkt_retry_classify() names, the request is repeated */
     bool               direct;  /* not through a proxy */
 };
 /** Send a small request and wait for the answer.

@@ -9,14 +9,17 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 
+#include "base/random.h"
 #include "base/text/utf8.h"
 #include "base/trace.h"
 #include "base/url.h"
 #include "storage/aws/cred/cred_impl.h"
 #include "storage/http/engine.h"
+#include "storage/http/retry_policy.h"
 #include "storage/stats.h"
 
 #define MAX_ANSWER (1U << 20) /* bytes; credentials take a few KiB */
+#define BACKOFF_MS 400        /* the first wait is half of it on average: a service that starts gets time */
 
 struct exchange {
     const struct bkt_cred_place *place;
@@ -138,31 +141,38 @@ static int once(const struct bkt_cred_place *pl, const struct bkt_cred_http *req
 }
 
 /* Wait, unless or until the fetch is cancelled. */
-static void wait_ms(const struct bkt_cred_place *pl, unsigned ms)
+static void wait_ms(const struct bkt_cred_place *pl, uint64_t ms)
 {
     const struct timespec step = {0, 20000000}; /* 20 ms: the caller that closes the last store waits no
                                                    longer than that */
-    for (unsigned t = 0; t < ms && !atomic_load(&pl->cancel); t += 20)
+    for (uint64_t t = 0; t < ms && !atomic_load(&pl->cancel); t += 20)
         (void)nanosleep(&step, NULL);
+}
+
+static enum bkt_retry_class class_of(int rc, long status)
+{
+    if (rc != BKT_OK && rc != BKT_ENET && rc != BKT_ETIME)
+        return BKT_RETRY_NO;
+    return bkt_retry_classify(rc == BKT_OK ? BKT_WIRE_OK : BKT_WIRE_RESET, status);
 }
 
 int bkt_cred_http(const struct bkt_cred_place *pl, const struct bkt_cred_http *req, long *status,
                   struct bkt_buf *body, struct bkt_err *err)
 {
-    int rc = BKT_ENET;
+    const struct bkt_retry_policy policy = {.retries = req->tries ? req->tries - 1 : 0,
+                                            .backoff_ms = BACKOFF_MS,
+                                            .deadline_ms = UINT64_MAX}; /* each try has a limit of its own */
+    struct bkt_retry retry = {.started_ms = bkt_engine_now()};
     bkt_engine_curl_init();
-    for (unsigned i = 0; i == 0 || i < req->tries; i++) {
+    for (;;) {
         struct bkt_err last = {0};
-        if (i)
-            wait_ms(pl, 100U << (i < 5 ? i : 5)); /* ms, doubled each time: a service that starts gets time */
+        uint64_t wait;
         bkt_secret_fini(body);
-        rc = once(pl, req, status, body, &last);
-        bool again =
-            rc == BKT_ENET || rc == BKT_ETIME || (rc == BKT_OK && (*status == 429 || *status >= 500));
-        if (!again || i + 1 >= req->tries)
+        int rc = once(pl, req, status, body, &last);
+        if (!bkt_retry_next(&policy, &retry, class_of(rc, *status), 0, bkt_engine_now(), bkt_random(), &wait))
             return bkt_err_copy(err, rc, &last);
+        wait_ms(pl, wait);
     }
-    return rc;
 }
 
 /* ---- which hosts may be asked without TLS ---- */
