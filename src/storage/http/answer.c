@@ -78,6 +78,15 @@ static void set_type(struct bkt_http_reply *r, const char *v)
     r->is_page = strncasecmp(v, "text/html", 9) == 0;
 }
 
+/* Some servers send an empty one for each object. */
+static void set_etag(struct bkt_http_reply *r, const char *v)
+{
+    size_t n;
+    (void)bkt_etag_bare(v, &n);
+    if (n && strlen(v) < sizeof r->etag)
+        memcpy(r->etag, v, strlen(v) + 1);
+}
+
 static void set_sum(struct bkt_http_reply *r, const char *v) { r->has_sum = bkt_crc32c_parse(v, &r->sum); }
 
 static long seconds(const char *v)
@@ -97,7 +106,7 @@ static const struct {
     bool        s3; /* a mark of S3 */
     void (*set)(struct bkt_http_reply *r, const char *value);
 } headers[] = {
-    {"etag", TEXT(etag)},
+    {"etag", .set = set_etag},
     {"x-amz-bucket-region", TEXT(region)},
     {"x-amz-request-id", TEXT(request_id), .s3 = true},
     {"x-request-id", TEXT(request_id)},

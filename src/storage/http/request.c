@@ -178,7 +178,13 @@ static int refuse(struct bkt_http_op *op, int code, const char *text)
     return code;
 }
 
-#define NO_RANGES "the server ignores ranges; a server that answers them is needed, or a copy of the file"
+/* A cache in between ignores some ranges.  Then the request is sent again. */
+static int no_ranges(struct bkt_http_op *op)
+{
+    op->odd = atomic_load(&op->http->ranges);
+    return refuse(op, BKT_EUNSUP,
+                  "the server ignores ranges; a server that answers them is needed, or a copy of the file");
+}
 
 /* Whether a 200 answers a range, since the object ends in it. */
 static bool is_whole_in_range(const struct bkt_http_op *op)
@@ -196,7 +202,7 @@ static int must_range(struct bkt_http_op *op)
         return refuse(op, BKT_EACCES,
                       "the server answers with a web page, not with the file; if it wants a login, set "
                       "one in ~/.netrc or by setting token");
-    return is_whole(op) || is_whole_in_range(op) ? BKT_OK : refuse(op, BKT_EUNSUP, NO_RANGES);
+    return is_whole(op) || is_whole_in_range(op) ? BKT_OK : no_ranges(op);
 }
 
 static void fits(struct bkt_http_op *op)
@@ -223,6 +229,7 @@ static int begin_body(struct bkt_http_op *op)
             return refuse(op, BKT_EFORMAT, "the answer's Content-Length and Content-Range differ");
         op->odd = false;
         op->pos = r->first;
+        atomic_store(&op->http->ranges, true);
     } else if (!is_whole(op) && req->off > SKIP_MAX && r->length > DRAIN_MAX) {
         return refuse(op, BKT_EFORMAT, "the server ignores ranges");
     }
@@ -268,7 +275,7 @@ static int place(struct bkt_http_op *op, const unsigned char *p, size_t n)
     }
     op->pos = hi;
     if (op->http->ops->must_range && op->x.status == 200)
-        return hi > end ? refuse(op, BKT_EUNSUP, NO_RANGES) : BKT_OK;
+        return hi > end ? no_ranges(op) : BKT_OK;
     if (hi >= end && op->x.status == 200) {
         op->complete = true;
         if (op->reply.length == UINT64_MAX ||

@@ -152,6 +152,7 @@ struct bkt_http {
     struct bkt_retry_policy    policy;
     uint64_t                   max_body;
     _Atomic int64_t            ahead; /* as bkt_store_ahead() */
+    atomic_bool ranges;               /* an answer had the range that was requested */
 };
 
 /** The part that S3 and plain servers share.  bkt_net_fini(&h->net) and bkt_store_close() free it.

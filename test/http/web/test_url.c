@@ -31,6 +31,8 @@ static void answer_file(const struct seen *r, struct answer *a)
     a->status = 416, a->headers = head;
 }
 
+static unsigned asked;
+
 static void handle(const struct seen *r, struct answer *a, void *arg)
 {
     const char *t = r->target;
@@ -39,6 +41,10 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         a->status = 403;
     else if (strcmp(t, "/deaf") == 0)
         a->body = data, a->len = SIZE;
+    else if (strcmp(t, "/now-and-then") == 0 && asked++ % 3 != 2)
+        answer_object(r, a, data, SIZE, "\"e\"");
+    else if (strcmp(t, "/now-and-then") == 0)
+        a->body = data, a->len = SIZE, a->announce = asked % 2 ? -2 : -1;
     else if (strcmp(t, "/huge") == 0)
         a->body = data, a->len = SIZE, a->announce = INT64_C(1) << 40, a->after = STALL;
     else if (strcmp(t, "/unsized") == 0)
@@ -209,6 +215,25 @@ static void odd_servers(struct server *s)
     }
 }
 
+/* The first answers have their ranges, and later ones sometimes don't. */
+static void some_ranges_are_ignored(struct server *s)
+{
+    char             *key = NULL;
+    struct bkt_store *st  = open_url(url_of(s, "/now-and-then"), "", &key);
+    server_reset(s);
+    for (unsigned i = 0; i < 6; i++) {
+        struct bkt_buf out = {0};
+        struct bkt_err err = {0};
+        CHECK(bkt_store_get(st, key, 100 * i, 100, &out, &err) == BKT_OK && out.len == 100 &&
+                  memcmp(out.ptr, data + (size_t)100 * i, 100) == 0,
+              "range %u: %s", i, first_line(&err));
+        bkt_buf_fini(&out);
+    }
+    CHECK(server_count(s) == 8, "%u requests", server_count(s));
+    bkt_store_close(st);
+    free(key);
+}
+
 #define MONDAY  "Last-Modified: Mon, 19 Oct 2015 07:28:00 GMT\r\n"
 #define TUESDAY "Last-Modified: Tue, 20 Oct 2015 07:28:00 GMT\r\n"
 
@@ -228,6 +253,8 @@ static const struct {
     {"ETag: W/\"1\"\r\n", MONDAY, "ETag: W/\"2\"\r\n", MONDAY, SIZE, BKT_EPRECOND},
     {"ETag: \"1\"\r\n", MONDAY, "ETag: \"2\"\r\n", MONDAY, SIZE, BKT_EPRECOND},
     {"ETag: \"1\"\r\n", MONDAY, "", TUESDAY, SIZE, BKT_EPRECOND},
+    {"ETag: \"\"\r\n", MONDAY, "ETag: \"\"\r\n", MONDAY, SIZE, BKT_OK}, /* names no version */
+    {"ETag: W/\"\"\r\n", MONDAY, "ETag: W/\"\"\r\n", TUESDAY, SIZE, BKT_EPRECOND},
 };
 
 /* @p match: the request names the ETag of the first answer. */
@@ -260,7 +287,7 @@ static void replaced_files_are_noticed(struct server *s)
 {
     for (size_t i = 0; i < BKT_COUNT(changes); i++) {
         read_changed(s, i, false);
-        if (changes[i].before[0] && changes[i].after[0])
+        if (changes[i].before[0] && changes[i].after[0] && !strstr(changes[i].before, "\"\""))
             read_changed(s, i, true);
     }
 }
@@ -276,6 +303,7 @@ int main(void)
     a_head_is_a_get_of_one_byte(s);
     messages_hide_the_query(s);
     odd_servers(s);
+    some_ranges_are_ignored(s);
     replaced_files_are_noticed(s);
     bkt_store_shutdown();
     server_stop(s);
