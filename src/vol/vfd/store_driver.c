@@ -124,14 +124,11 @@ static int start(struct bkt_vfd_file *f, const struct bkt_settings *set, struct 
     BKT_NEED(err, (first = malloc(BKT_VFD_FIRST)));
     struct bkt_req req = range(f, 0, BKT_VFD_FIRST, first);
     req.may_be_short   = true;
-    int rc = bkt_store_perform(f->st, &req, 1, err);
-    f->size            = req.size;
-    uint64_t n = req.n;
+    uint64_t n = 0;
+    (void)bkt_store_perform(f->st, &req, 1, NULL);
+    int rc = bkt_vfd_first(f->name, &req, &n, &f->size, err);
     bkt_req_fini(&req);
-    if (rc < 0)
-        return rc;
-    BKT_FAIL_IF(err, f->size == UINT64_MAX, BKT_EUNSUP, "%s: the server does not report its length", f->name);
-    return begin(f, first, n, err);
+    return rc < 0 ? rc : begin(f, first, n, err);
 }
 
 static void file_free(struct bkt_vfd_file *f)

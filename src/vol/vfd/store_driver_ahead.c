@@ -101,17 +101,22 @@ void bkt_vfd_expect(const char *name, const struct bkt_settings *set)
     bkt_await_start(NULL, e->got.st, &e->get);
 }
 
+int bkt_vfd_first(const char *name, const struct bkt_req *r, uint64_t *n, uint64_t *size, struct bkt_err *err)
+{
+    bool empty = r->rc == BKT_ERANGE;
+    *n = empty ? 0 : r->n;
+    *size = empty ? 0 : r->size;
+    if (r->rc < 0 && !empty)
+        return bkt_err_copy(err, r->rc, r->err);
+    BKT_FAIL_IF(err, *size == UINT64_MAX, BKT_EUNSUP, "%s: the server does not report its length", name);
+    return BKT_OK;
+}
+
 /* The answer, if it can be used. */
 static int outcome(struct expected *e, struct bkt_err *err)
 {
-    const struct bkt_req *r = &e->get.req;
     bkt_await(&e->get);
-    if (r->rc < 0)
-        return bkt_err_copy(err, r->rc, r->err);
-    BKT_FAIL_IF(err, r->size == UINT64_MAX, BKT_EUNSUP, "%s: the server does not report its length", e->name);
-    e->got.n = r->n;
-    e->got.size = r->size;
-    return BKT_OK;
+    return bkt_vfd_first(e->name, &e->get.req, &e->got.n, &e->got.size, err);
 }
 
 int bkt_vfd_take_expected(const char *name, struct bkt_vfd_expected *out, struct bkt_err *err)

@@ -8,6 +8,12 @@
  * may still come before a MiB has been fetched.  bench/tuning.md has other sizes. */
 #define BKT_VFD_FIRST ((uint64_t)512 << 10)
 
+/** Judge the answered request for a file's first bytes.  An empty file has no bytes, and HDF5 refuses it.
+ * @param n, size  the bytes that arrived, and the file's
+ * @return BKT_OK, the request's failure, or BKT_EUNSUP: the size is not known */
+BKT_NODISCARD int bkt_vfd_first(const char *name, const struct bkt_req *r, uint64_t *n, uint64_t *size,
+                                struct bkt_err *err);
+
 /** Begin to fetch the first BKT_VFD_FIRST bytes of a file in a remote store, unless that has begun already
  * with the same settings.  Failures are reported when the file is opened.
  * @param name  as it will be given to vfd_open(); names of this machine's files are left alone

@@ -59,6 +59,8 @@ class Site(http.server.BaseHTTPRequestHandler):
             self.answer(200, (("Content-Type", "text/html"),), b"<html>please log in</html>")
         elif folder == "nothing":
             self.answer(404)
+        elif folder == "empty":
+            self.answer(416, (("Content-Range", "bytes */0"),))
         else:
             self.file()
 
@@ -136,6 +138,7 @@ with tempfile.TemporaryDirectory() as tmp:
     fails("a malformed token", "/token/x.h5?sig=hidden", "HOST:TOKEN", H5BUCKET_TOKEN="hidden")
     fails("no ranges", "/deaf/x.h5?sig=hidden", "the server ignores ranges")
     fails("a page", "/page/x.h5?sig=hidden", "a web page, not with the file")
+    fails("an empty file", "/empty/x.h5", "file signature not found")
     fails("no file", "/nothing/x.h5?sig=hidden", "/nothing/x.h5")
 
 for p in problems:
