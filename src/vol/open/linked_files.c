@@ -108,11 +108,12 @@ static int open_plain(const struct search *s, const char *as, struct bkt_err *er
     struct bkt_err quiet = {.n = 0};
     bool write = (s->how->flags & H5F_ACC_RDWR) != 0;
     if (s->how->flags_said)
-        return bkt_native_file(as, s->how->flags, s->how->fapl, &s->found->native, err);
-    int rc = write ? bkt_native_file(as, H5F_ACC_RDWR, s->how->fapl, &s->found->native, &quiet) : BKT_EACCES;
+        return bkt_native_linked(as, s->how->flags, s->how->fapl, &s->found->native, err);
+    int rc =
+        write ? bkt_native_linked(as, H5F_ACC_RDWR, s->how->fapl, &s->found->native, &quiet) : BKT_EACCES;
     return rc == BKT_OK || rc == BKT_ENOENT
                ? rc
-               : bkt_native_file(as, H5F_ACC_RDONLY, s->how->fapl, &s->found->native, err);
+               : bkt_native_linked(as, H5F_ACC_RDONLY, s->how->fapl, &s->found->native, err);
 }
 
 /* A domain, or a plain file in a store: both are asked for at once. */

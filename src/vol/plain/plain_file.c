@@ -64,7 +64,9 @@ static bool may_be_file(const char *path, hid_t fapl)
     return !strstr(path, "://") && (drivers || (stat(path, &st) == 0 && S_ISREG(st.st_mode)));
 }
 
-int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err)
+/* @p any: a file of another format is for HDF5 to refuse. */
+static int open_native(const char *name, bool any, unsigned flags, hid_t like, hid_t *out,
+                       struct bkt_err *err)
 {
     bool        said;
     const char *path = plain_path(name, &said);
@@ -77,9 +79,19 @@ int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, st
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = bkt_native_fapl(like);
     *out = H5I_INVALID_HID;
     BKT_NEED_H5(err, fapl >= 0, "H5Pset_vol");
-    if (!said && !has_image(like) && !is_hdf5(path, fapl))
+    if (!said && !any && !has_image(like) && !is_hdf5(path, fapl))
         return BKT_ENOENT;
     return BKT_PASS_H5(err, *out = H5Fopen(path, flags, fapl), "opening a plain HDF5 file");
+}
+
+int bkt_native_file(const char *name, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err)
+{
+    return open_native(name, false, flags, like, out, err);
+}
+
+int bkt_native_linked(const char *name, unsigned flags, hid_t like, hid_t *out, struct bkt_err *err)
+{
+    return open_native(name, true, flags, like, out, err);
 }
 
 /* Whether the file is not meant to be stored under its name: it is in memory only, or its driver comes

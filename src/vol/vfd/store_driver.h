@@ -60,6 +60,8 @@ BKT_NODISCARD int bkt_vfd_linked_name(struct bkt_vfd_file *f, const char *name, 
                                       struct bkt_err *err);
 /** Begin to fetch the first bytes of such a file, unless it is open. */
 void bkt_vfd_expect_linked(struct bkt_vfd_file *f, const char *full);
+/** Whether such a file is there.  True, too, if its store fails.  False, too, if no store has such names. */
+bool bkt_vfd_linked_exists(struct bkt_vfd_file *f, const char *full);
 /** The file belongs to processes that opened it together.  They share what they read of its structure.
  *  @param c, reads  taken over, until HDF5 closes the file; reads NULL: no other process is on this node */
 void bkt_vfd_set_group(struct bkt_vfd_file *f, struct bkt_comm *c, struct bkt_node_reads *reads);

@@ -109,6 +109,14 @@ void bkt_vfd_expect_linked(struct bkt_vfd_file *f, const char *full)
         bkt_vfd_expect(full, &f->shared->set);
 }
 
+bool bkt_vfd_linked_exists(struct bkt_vfd_file *f, const char *full)
+{
+    uint64_t size;
+    char etag[BKT_ETAG_MAX];
+    int rc = bkt_vfd_stat(full, &f->shared->set, &size, etag, sizeof etag, NULL);
+    return rc != BKT_ENOENT && rc != BKT_EINVAL;
+}
+
 void bkt_vfd_set_group(struct bkt_vfd_file *f, struct bkt_comm *c, struct bkt_node_reads *reads)
 {
     f->group = c;

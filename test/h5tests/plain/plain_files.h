@@ -51,7 +51,7 @@ bool plain_dataset(hid_t file, const char *name, hid_t type, const struct plain_
 /** Serve a file from now on, under any name but those with ".raw": they have the 36 bytes 0..9a..z.  The server begins with the first call. */
 const char *plain_serve(const char *path);
 /** Serve the files of a folder from now on, at most 32 of them; others don't exist.  Returns the address of
- * the folder. */
+ * the folder.  NULL: no folder any more. */
 const char *plain_serve_folder(const char *folder);
 /** End the server. */
 void plain_serve_end(void);

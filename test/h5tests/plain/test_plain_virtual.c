@@ -100,12 +100,11 @@ static const struct view views[] = {
      {{"s0.h5", "numbers", {0, 0}, {0}, {0}, {SIDE, SIDE}, SIDE, SIDE, 0, true, false},
       {"s1.h5", "other", {9, 0}, {0}, {0}, {30, SIDE}, SIDE, SIDE, 3, false, false},
       {"s0.h5", "other", {20, 0}, {0}, {0}, {30, SIDE}, SIDE, SIDE, 5, false, false}}},
-    {"gaps, missing ones",
+    {"gaps",
      SIDE,
      SIDE,
      {{"s0.h5", "numbers", {3, 0}, {0}, {0}, {10, SIDE}, SIDE, SIDE, 0, false, false},
-      {"s0.h5", "absent", {20, 0}, {0}, {0}, {10, SIDE}, SIDE, SIDE, 0, false, false},
-      {"no-hdf5.raw", "numbers", {40, 0}, {0}, {0}, {10, SIDE}, SIDE, SIDE, 0, false, false}}},
+      {"s0.h5", "absent", {20, 0}, {0}, {0}, {10, SIDE}, SIDE, SIDE, 0, false, false}}},
     {"this file",
      SIDE,
      SIDE,
@@ -122,6 +121,15 @@ static const struct view views[] = {
      {{"s6.h5", "numbers", {0, 0}, {1, 1}, {0}, {1, SIDE}, SIDE, SIDE, 0, false, true}}},
     {"numbered", 0, SIDE, {{"s1.h5", "part%b", {0, 0}, {16, 1}, {0}, {16, SIDE}, 16, SIDE, 0, true, true}}},
 };
+
+/* Files that are missing or that HDF5 refuses, all in a folder. */
+static const struct view odd_views[] = {
+    {"a missing file", SIDE, SIDE, {{"absent.h5", "numbers", {40, 0}, {0}, {0}, {10, SIDE}, SIDE, SIDE, 0, false, false}}},
+    {"text", SIDE, SIDE, {{"text.h5", "numbers", {40, 0}, {0}, {0}, {10, SIDE}, SIDE, SIDE, 0, false, false}}},
+    {"nothing", SIDE, SIDE, {{"empty.h5", "numbers", {40, 0}, {0}, {0}, {10, SIDE}, SIDE, SIDE, 0, false, false}}},
+    {"half a file", SIDE, SIDE, {{"half.h5", "numbers", {40, 0}, {0}, {0}, {10, SIDE}, SIDE, SIDE, 0, false, false}}},
+};
+static const char *const odd_files[] = {"text.h5", "empty.h5", "half.h5"};
 
 static void add_map(hid_t dcpl, hid_t space, const struct map *m)
 {
@@ -186,6 +194,8 @@ static void write_all(void)
     (void)H5Gclose(must_id(H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "group"));
     for (size_t i = 0; i < BKT_COUNT(views); i++)
         write_view(file, &views[i]);
+    for (size_t i = 0; i < BKT_COUNT(odd_views); i++)
+        write_view(file, &odd_views[i]);
     write_text_view(file);
     write_texts(file, "texts");
     write_numbers(file, "group/inner", 16, SIDE, chunked(4, CUT));
@@ -289,6 +299,49 @@ static void test_values(const struct bkt_settings *set)
     (void)H5Fclose(remote);
 }
 
+static void write_odd_files(void)
+{
+    static unsigned char bytes[2000];
+    char to[120];
+    FILE *from = fopen(path, "rb");
+    REQUIRE(from && fread(bytes, 1, sizeof bytes, from) == sizeof bytes, "%s", path);
+    (void)fclose(from);
+    for (size_t i = 0; i < BKT_COUNT(odd_files); i++) {
+        (void)snprintf(to, sizeof to, "%s/%s", dir, odd_files[i]);
+        FILE *f = fopen(to, "wb");
+        size_t n = i == 1 ? 0 : sizeof bytes - 8;
+        REQUIRE(f && fwrite(bytes + (i == 0 ? 8 : 0), 1, n, f) == n, "%s", to);
+        (void)fclose(f);
+    }
+}
+
+/* HDF5 gives fill values for a file that is missing, and fails for a file that it refuses. */
+static void test_odd_files(const struct bkt_settings *set)
+{
+    char name[140];
+    int *got = calloc((size_t)SIDE * SIDE, sizeof *got);
+    REQUIRE(got, "memory");
+    write_odd_files();
+    hid_t local = must_id(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), path);
+    (void)snprintf(name, sizeof name, "%s/file.h5", plain_serve_folder(dir));
+    hid_t remote = must_id(plain_open(name, set), name);
+    for (size_t i = 0; i < BKT_COUNT(odd_views); i++) {
+        hid_t d[2] = {must_id(H5Dopen2(local, odd_views[i].name, H5P_DEFAULT), "open"),
+                      must_id(H5Dopen2(remote, odd_views[i].name, H5P_DEFAULT), "open")};
+        struct bkt_vobj *o = plain_handle(d[1]);
+        herr_t rc[2] = {BKT_OK, plain_read_by(o, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got)};
+        H5E_BEGIN_TRY { rc[0] = H5Dread(d[0], H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, got); } H5E_END_TRY
+        CHECK((rc[0] < 0) == (i > 0) && (rc[1] < 0) == (i > 0), "%s: HDF5 %d, we %d", odd_views[i].name, rc[0], rc[1]);
+        plain_handle_free(o);
+        (void)H5Dclose(d[0]);
+        (void)H5Dclose(d[1]);
+    }
+    free(got);
+    (void)H5Fclose(local);
+    (void)H5Fclose(remote);
+    (void)plain_serve_folder(NULL);
+}
+
 /* ---- requests ---- */
 
 /* Eight files, each with 16 chunks behind the bytes that come with the open. */
@@ -364,6 +417,7 @@ int main(void)
     (void)snprintf(path, sizeof path, "%s/file.h5", dir);
     write_all();
     test_values(&set);
+    test_odd_files(&set);
     test_requests(&set);
     bkt_vfd_term();
     bkt_settings_fini(&set);
@@ -372,6 +426,11 @@ int main(void)
     for (size_t i = 0; i < BKT_COUNT(links); i++) {
         char name[120];
         link_path(i, name, sizeof name);
+        (void)unlink(name);
+    }
+    for (size_t i = 0; i < BKT_COUNT(odd_files); i++) {
+        char name[120];
+        (void)snprintf(name, sizeof name, "%s/%s", dir, odd_files[i]);
         (void)unlink(name);
     }
     (void)unlink(path);

@@ -37,7 +37,8 @@ static void expect(const struct bkt_view *v, const char *file)
 
 /* ---- opening ---- */
 
-/* Open a file by HDF5's native connector.  BKT_ENOENT: HDF5 takes it for missing. */
+/* Open a file by HDF5's native connector.  BKT_ENOENT: it is missing.  A file that is there and that HDF5
+ * refuses is a failure, as in HDF5. */
 static int open_named(struct bkt_plain_dataset *s, const char *name, hid_t *out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
@@ -47,10 +48,9 @@ static int open_named(struct bkt_plain_dataset *s, const char *name, hid_t *out,
     BKT_PASS(bkt_vfd_linked_name(s->file, name, &full, err));
     bkt_vfd_expect_linked(s->file, bkt_buf_str(&full));
     BKT_PASS(bkt_vfd_expected_wait(bkt_buf_str(&full), err));
-    return BKT_PASS_H5(NULL, *out = bkt_remote_native(bkt_buf_str(&full), H5F_ACC_RDONLY, fapl),
-                       "opening a source") < 0
-               ? BKT_ENOENT
-               : BKT_OK;
+    int rc = BKT_PASS_H5(err, *out = bkt_remote_native(bkt_buf_str(&full), H5F_ACC_RDONLY, fapl),
+                         "opening a source");
+    return rc == BKT_OK || bkt_vfd_linked_exists(s->file, bkt_buf_str(&full)) ? rc : BKT_ENOENT;
 }
 
 static int open_file(struct bkt_plain_dataset *s, const char *file, hid_t *out, struct bkt_err *err)
