@@ -62,6 +62,13 @@ const char *bkt_http_match(const struct bkt_http_op *op)
     return reads && op->if_match && strncmp(op->if_match, "W/", 2) == 0 ? NULL : op->if_match;
 }
 
+/* S3 takes an ETag of a read without its quotes, other servers refuse it. */
+static bool lacks_quotes(const struct bkt_http_op *op)
+{
+    return (op->req->op == BKT_GET || op->req->op == BKT_HEAD) && !strchr(op->if_match, '"') &&
+           strcmp(op->if_match, "*") != 0;
+}
+
 static int add_conditions(struct bkt_http_op *op)
 {
     if (op->got)
@@ -69,10 +76,11 @@ static int add_conditions(struct bkt_http_op *op)
     if (op->put.looking || op->doubt)
         return BKT_OK;
     if (bkt_http_match(op)) {
-        char        text[BKT_ETAG_MAX];
+        char        text[BKT_ETAG_MAX + 2];
         size_t      n     = strlen(op->if_match);
         const char *match = op->bare ? bkt_etag_bare(op->if_match, &n) : op->if_match;
-        (void)snprintf(text, sizeof text, "%.*s", (int)n, match);
+        const char *quote = lacks_quotes(op) ? "\"" : "";
+        (void)snprintf(text, sizeof text, "%s%.*s%s", quote, (int)n, match, quote);
         if (!n) /* libcurl does not send a header without content, and the condition would be lost */
             (void)snprintf(text, sizeof text, "%s", op->if_match);
         BKT_PASS(bkt_http_header(op, "If-Match", text));
