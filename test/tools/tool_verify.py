@@ -2,6 +2,7 @@
 import json, os, re, sys
 
 from sandbox import dir_only, fails, ok, own_bucket, s3_only
+from web_folder import WebFolder
 
 
 def test_verify_finds_sample_domains_whole(b):
@@ -54,6 +55,35 @@ def test_verify_checks_references(b):
     os.rename(ext + ".away", ext)
     open(ext, "wb").write(data)
     assert b.json("verify", b.fx("linked.h5"))[0]["n_problems"] == 0
+
+
+def etag_of(b, d, path, change):
+    """The ETag in a dataset's layout, changed in place."""
+    key = b.object_of(d, path)
+    doc = json.load(open(key))
+    layout = doc["creationProperties"]["layout"]
+    layout["file_etag"] = change(layout["file_etag"])
+    json.dump(doc, open(key, "w"))
+    return layout["file_etag"]
+
+
+@dir_only
+def test_quotes_of_an_etag_name_no_other_version(b):
+    """S3's lists and other programs leave out the quotes of an ETag."""
+    if not b.odd:
+        return
+    folder = f"{b.tmp}/etags"
+    os.makedirs(folder)
+    ok(b.run_any(b.odd, "small", f"{folder}/small.h5"))
+    with WebFolder(folder) as web:
+        d, allow = b.new(), {"H5BUCKET_ALLOW": web.url}
+        ok(b.run("load", "--link", f"{web.url}/small.h5", d, env=allow))
+        bare = etag_of(b, d, "/line", lambda etag: etag.strip('"'))
+        assert bare == web.etag("small.h5").strip('"')
+        assert b.json("verify", "--deep", d, env=allow)[0]["n_problems"] == 0
+        etag_of(b, d, "/line", lambda etag: etag + "0")
+        got = b.json("verify", d, rc=1, env=allow)[0]["problems"]
+        assert [(p["kind"], p["path"]) for p in got] == [("changed", "/line")], got
 
 
 @dir_only

@@ -37,6 +37,12 @@ static struct bkt_verify_file *file_of(struct bkt_verify *v, const struct file_u
     return f;
 }
 
+/* Whether two recorded ETags or stamps name one version; "" and "" also do. */
+static bool same_version(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0 || bkt_etag_same(a, b);
+}
+
 /* Checks that the file reaches far enough, and has the version that the references name. */
 static void check_file(struct bkt_verify *v, const char *path, const struct bkt_object *o,
                        const struct file_use *u)
@@ -50,7 +56,7 @@ static void check_file(struct bkt_verify *v, const char *path, const struct bkt_
                            "references reach to byte %llu of %s, which has %llu", (unsigned long long)u->end,
                            u->uri, (unsigned long long)f->size);
     const char *now = !f || f->rc < 0 ? "" : u->etag && bkt_is_stamp(u->etag) ? f->stamp : f->etag;
-    if (!u->etag || !*u->etag || !*now || strcmp(u->etag, now) == 0)
+    if (!u->etag || !*u->etag || !*now || same_version(u->etag, now))
         return;
     v->n_changed++;
     bkt_verify_problem(v, "changed", path, o->id.text,
@@ -100,7 +106,7 @@ static int on_chunk(const uint64_t *coord, const struct bkt_chunk_info *info, vo
 static bool same_file(const struct bkt_segment *a, const struct bkt_segment *b)
 {
     return a->file_uri && b->file_uri && strcmp(a->file_uri, b->file_uri) == 0 &&
-           strcmp(a->etag ? a->etag : "", b->etag ? b->etag : "") == 0;
+           same_version(a->etag ? a->etag : "", b->etag ? b->etag : "");
 }
 
 /* Computes the reach of segment i and of all others in the same version of the same file.  False: an earlier
