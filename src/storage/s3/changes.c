@@ -1,6 +1,6 @@
 /* PUT and DELETE: the way of each request.
  *
- * Conditions are sent in the form that the server understands.  Its kind is found out before the first
+ * Conditions are sent in the form that the server understands.  Its behaviour is found out before the first
  * condition is sent (condition_probe.c).  A worker hashes bodies for the signature; small bodies are hashed
  * on the thread that starts the request. */
 #include <stdio.h>
@@ -33,9 +33,9 @@ void bkt_s3_change_init(struct bkt_http *h, struct bkt_http_op *op)
     if (op->own ? strcmp(op->x.method, "POST") != 0
                 : !writes) /* conditions of the probe are sent unchanged */
         return;
-    enum bkt_s3_cond kind = s->one_writer ? BKT_COND_NONE : bkt_s3_kind(s, NULL);
-    op->bare              = kind == BKT_COND_BARE;
-    if (kind != BKT_COND_QUOTED && kind != BKT_COND_BARE)
+    enum bkt_s3_condition known = s->one_writer ? BKT_COND_NONE : bkt_s3_condition(s, NULL);
+    op->bare = known == BKT_COND_BARE;
+    if (known != BKT_COND_QUOTED && known != BKT_COND_BARE)
         op->if_match = op->if_none_match = NULL;
 }
 
@@ -130,23 +130,23 @@ void bkt_s3_change(struct bkt_store *st, struct bkt_req *req)
         bkt_http_start(&s->http, req, NULL);
         return;
     }
-    switch (conditional ? bkt_s3_kind(s, why) : BKT_COND_QUOTED) {
-        case BKT_COND_NONE:
-            (void)BKT_REQ_FAIL(req, BKT_EUNSUP,
-                               "PUT %s/%.100s: this server has no conditional PUT (%.120s), so that writers "
-                               "could overwrite each "
-                               "other's changes; set writers=one if this program is the only one that writes",
-                               st->uri, req->key, why);
-            bkt_store_finish(st, req);
-            return;
-        case BKT_COND_UNKNOWN:
-        case BKT_COND_ASKING:
-            bkt_s3_kind_ask(s, req->key, req);
-            return;
-        case BKT_COND_QUOTED:
-        case BKT_COND_BARE:
-        default:
-            break;
+    switch (conditional ? bkt_s3_condition(s, why) : BKT_COND_QUOTED) {
+    case BKT_COND_NONE:
+        (void)BKT_REQ_FAIL(req, BKT_EUNSUP,
+                           "PUT %s/%.100s: this server has no conditional PUT (%.120s), so that writers "
+                           "could overwrite each "
+                           "other's changes; set writers=one if this program is the only one that writes",
+                           st->uri, req->key, why);
+        bkt_store_finish(st, req);
+        return;
+    case BKT_COND_UNKNOWN:
+    case BKT_COND_ASKING:
+        bkt_s3_condition_ask(s, req->key, req);
+        return;
+    case BKT_COND_QUOTED:
+    case BKT_COND_BARE:
+    default:
+        break;
     }
     if (req->put_len > s->upload_part)
         bkt_s3_multi(s, req);

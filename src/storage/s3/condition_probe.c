@@ -1,5 +1,4 @@
-/* Facts about a server and bucket, kept for the process: the region that the server named, and its behaviour
- * with conditional PUTs, tested once.
+/* A server's behaviour with conditional PUTs, tested once in a process.
  *
  * AWS takes them as in HTTP.  Other servers require the ETag without quotes, answer 501, or ignore the
  * condition and overwrite; some know If-None-Match only.  So two scratch objects are put, put again, and
@@ -15,18 +14,6 @@
 #include "base/random.h"
 #include "base/trace.h"
 #include "storage/s3/s3_impl.h"
-
-struct bkt_s3_kind {
-    struct bkt_s3_kind *next;
-    char               *where; /* endpoint and bucket */
-    enum bkt_s3_cond    is;
-    char                why[160];
-    char region[40];             /* "": the server has named none */
-    atomic_bool         no_sums; /* the server refuses x-amz-checksum-crc32c */
-    struct bkt_req     *waiting; /* by next; impl is the store */
-    unsigned            generation;
-};
-static struct bkt_s3_kind *kinds; /* all under bkt_state_lock() */
 
 /* A, B: two scratch objects.  The requests of a round go together.  Of the requests that may succeed, at most
  * one goes to each object: some servers refuse a PUT while another PUT of that object is under way. */
@@ -56,7 +43,7 @@ struct scratch {
 
 struct probe {
     struct bkt_s3      *s;
-    struct bkt_s3_kind *kind;
+    struct bkt_s3_server *server;
     struct ask          ask[STEPS];
     enum step           from, to; /* the round's */
     atomic_uint         left;     /* requests of the round; scratch objects to be deleted */
@@ -67,80 +54,25 @@ struct probe {
 
 static void send_round(struct probe *p, enum step from, enum step to);
 
-/* ---- the table ---- */
+/* ---- the result ---- */
 
-static enum bkt_s3_cond known(struct bkt_s3_kind *k) /* state locked */
+static enum bkt_s3_condition known(struct bkt_s3_server *v) /* state locked */
 {
-    if (k->is == BKT_COND_ASKING && k->generation != bkt_fork_generation()) {
-        k->is      = BKT_COND_UNKNOWN; /* the parent is asking; its answer does not arrive here */
-        k->waiting = NULL;
+    if (v->condition == BKT_COND_ASKING && v->generation != bkt_fork_generation()) {
+        v->condition = BKT_COND_UNKNOWN; /* the parent is asking; its answer does not arrive here */
+        v->waiting = NULL;
     }
-    return k->is;
+    return v->condition;
 }
 
-enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why)
+enum bkt_s3_condition bkt_s3_condition(struct bkt_s3 *s, char *why)
 {
     bkt_state_lock();
-    enum bkt_s3_cond is = known(s->kind);
+    enum bkt_s3_condition is = known(s->server);
     if (why)
-        memcpy(why, s->kind->why, sizeof s->kind->why);
+        memcpy(why, s->server->why, sizeof s->server->why);
     bkt_state_unlock();
     return is;
-}
-
-bool bkt_s3_kind_sums(const struct bkt_s3 *s) { return !atomic_load(&s->kind->no_sums); }
-void bkt_s3_kind_no_sums(struct bkt_s3 *s) { atomic_store(&s->kind->no_sums, true); }
-char *bkt_s3_kind_region(struct bkt_s3 *s)
-{
-    return s->kind->region;
-}
-
-static struct bkt_s3_kind *find(const char *where) /* state locked */
-{
-    for (struct bkt_s3_kind *k = kinds; k; k = k->next)
-        if (strcmp(k->where, where) == 0)
-            return k;
-    struct bkt_s3_kind *k = calloc(1, sizeof *k);
-    if (!k || !(k->where = strdup(where))) {
-        free(k);
-        return NULL;
-    }
-    k->next = kinds;
-    return kinds = k;
-}
-
-int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err)
-{
-    static const struct {
-        const char      *setting;
-        enum bkt_s3_cond is;
-    } fixed[] = {{"quoted", BKT_COND_QUOTED}, {"bare", BKT_COND_BARE}};
-    const struct bkt_s3_place               *p     = &s->place;
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf where = {0};
-    BKT_PASS_MEM(err, bkt_buf_addf(&where, "%s %s %s %s %s", setting ? setting : "auto", p->scheme,
-                                   p->host ? p->host : "", p->host ? p->base : "", p->bucket));
-    bkt_state_lock();
-    s->kind = find(bkt_buf_str(&where));
-    if (s->kind && !p->host)
-        s->kind->is = BKT_COND_QUOTED; /* AWS itself */
-    for (size_t i = 0; s->kind && setting && i < BKT_COUNT(fixed); i++)
-        if (strcmp(setting, fixed[i].setting) == 0)
-            s->kind->is = fixed[i].is;
-    bkt_state_unlock();
-    BKT_NEED(err, s->kind);
-    return BKT_OK;
-}
-
-/* The entries stay: open stores still use them. */
-void bkt_s3_shutdown(void)
-{
-    bkt_state_lock();
-    for (struct bkt_s3_kind *k = kinds; k; k = k->next) {
-        k->region[0] = 0;
-        if (k->is != BKT_COND_ASKING && strncmp(k->where, "auto ", 5) == 0)
-            k->is = BKT_COND_UNKNOWN;
-    }
-    bkt_state_unlock();
 }
 
 /* ---- asking ---- */
@@ -180,16 +112,17 @@ static void remove_scratch(struct probe *p)
         probe_free(p);
 }
 
-/* End the probe.  @p rc < 0: the kind could not be found out; all waiting requests fail with it, and the next
- * request tries again. */
-static void conclude(struct probe *p, enum bkt_s3_cond is, const char *why, int rc, const struct bkt_err *err)
+/* End the probe.  @p rc < 0: the behaviour could not be found out; all waiting requests fail with it, and the
+ * next request tries again. */
+static void conclude(struct probe *p, enum bkt_s3_condition is, const char *why, int rc,
+                     const struct bkt_err *err)
 {
-    struct bkt_s3_kind *k = p->kind;
+    struct bkt_s3_server *v = p->server;
     bkt_state_lock();
-    k->is = rc < 0 ? BKT_COND_UNKNOWN : is;
-    (void)snprintf(k->why, sizeof k->why, "%s", why);
-    struct bkt_req *w = k->waiting;
-    k->waiting        = NULL;
+    v->condition = rc < 0 ? BKT_COND_UNKNOWN : is;
+    (void)snprintf(v->why, sizeof v->why, "%s", why);
+    struct bkt_req *w = v->waiting;
+    v->waiting = NULL;
     bkt_state_unlock();
     bkt_trace(BKT_TRACE_STORE, "%s: conditional PUT is %s", p->s->http.base.uri,
               rc < 0 ? "unknown" : is == BKT_COND_QUOTED ? "quoted" : is == BKT_COND_BARE ? "bare" : why);
@@ -320,7 +253,7 @@ static struct probe *new_probe(struct bkt_s3 *s, const char *key)
     if (!p)
         return NULL;
     p->s      = s;
-    p->kind   = s->kind;
+    p->server = s->server;
     p->serial = bkt_random();
     (void)snprintf(p->beside, sizeof p->beside, "%.*s.h5bucket-probe-",
                    slash ? (int)bkt_min_u64((uint64_t)(slash + 1 - key), 1024) : 0, key);
@@ -328,19 +261,19 @@ static struct probe *new_probe(struct bkt_s3 *s, const char *key)
     return p;
 }
 
-void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req)
+void bkt_s3_condition_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req)
 {
-    struct bkt_s3_kind *k = s->kind;
+    struct bkt_s3_server *v = s->server;
     struct probe       *p = NULL;
     bkt_state_lock();
-    enum bkt_s3_cond is = known(k);
+    enum bkt_s3_condition is = known(v);
     if (is == BKT_COND_UNKNOWN && (p = new_probe(s, key)))
-        k->is = is = BKT_COND_ASKING;
-    k->generation = bkt_fork_generation();
+        v->condition = is = BKT_COND_ASKING;
+    v->generation = bkt_fork_generation();
     if (is == BKT_COND_ASKING && req) {
         req->impl  = s;
-        req->next  = k->waiting;
-        k->waiting = req;
+        req->next = v->waiting;
+        v->waiting = req;
         req        = NULL;
     }
     bkt_state_unlock();
@@ -357,6 +290,6 @@ void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req)
 void bkt_s3_will_write(struct bkt_store *st, const char *key)
 {
     struct bkt_s3 *s = (struct bkt_s3 *)st;
-    if (!s->one_writer && bkt_s3_kind(s, NULL) == BKT_COND_UNKNOWN)
-        bkt_s3_kind_ask(s, key, NULL);
+    if (!s->one_writer && bkt_s3_condition(s, NULL) == BKT_COND_UNKNOWN)
+        bkt_s3_condition_ask(s, key, NULL);
 }

@@ -117,7 +117,8 @@ static int add_headers(const struct bkt_s3 *s, struct bkt_http_op *op, char sum[
         v[(*n)++] = (struct bkt_sign_pair){BKT_PUT_ID_HEADER, op->put.id};
     if (op->put.sum[0] && !op->put.looking)
         v[(*n)++] = (struct bkt_sign_pair){BKT_SUM_HEADER, op->put.sum};
-    op->put.sum_said = strcmp(op->x.method, "PUT") == 0 && op->put.sum[0] && bkt_s3_kind_sums(s);
+    op->put.sum_said =
+        strcmp(op->x.method, "PUT") == 0 && op->put.sum[0] && !atomic_load(&s->server->no_sums);
     if (op->put.sum_said) {
         BKT_PASS(sum_of(op->put.sum, sum));
         v[(*n)++] = (struct bkt_sign_pair){"x-amz-checksum-crc32c", sum};
@@ -134,9 +135,7 @@ static int prepare(struct bkt_http *h, struct bkt_http_op *op)
     struct bkt_sign_pair                     headers[4];
     size_t                                   n = 0;
     char                                     sum[12];
-    bkt_state_lock();
-    memcpy(op->region, s->region, sizeof op->region);
-    bkt_state_unlock();
+    bkt_s3_region_get(s, op->region);
     if (bkt_s3_place_host(&s->place, op->region, &host) < 0 ||
         bkt_s3_place_path(&s->place, op->call.bucket ? NULL : op->req->key, &path) < 0 ||
         bkt_buf_addf(&op->url, "%s://%s%s%s%s", s->place.scheme, bkt_buf_str(&host), bkt_buf_str(&path),
@@ -238,10 +237,7 @@ static bool new_region(struct bkt_s3 *s, struct bkt_http_op *op, const struct bk
     if (!bkt_s3_region_ok(region) || strcmp(region, op->region) == 0 || op->detours >= MAX_DETOURS)
         return false;
     op->detours++;
-    bkt_state_lock();
-    memcpy(s->region, region, strlen(region) + 1);
-    memcpy(bkt_s3_kind_region(s), region, strlen(region) + 1);
-    bkt_state_unlock();
+    bkt_s3_region_set(s, region);
     return true;
 }
 
@@ -268,7 +264,7 @@ static bool sum_refused(struct bkt_s3 *s, struct bkt_http_op *op, const struct b
     bool maybe = strcasestr(e->message, "checksum") || is_any(e->code, codes, BKT_COUNT(codes));
     if (!op->put.sum_said || !maybe || (op->x.status != 400 && op->x.status != 501))
         return false;
-    bkt_s3_kind_no_sums(s);
+    atomic_store(&s->server->no_sums, true);
     return true;
 }
 
@@ -392,9 +388,7 @@ static void s3_facts(struct bkt_store *st, struct bkt_store_facts *out)
 {
     struct bkt_s3                           *s    = (struct bkt_s3 *)st;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf host = {0};
-    bkt_state_lock();
-    memcpy(out->region, s->region, sizeof out->region);
-    bkt_state_unlock();
+    bkt_s3_region_get(s, out->region);
     if (bkt_s3_place_host(&s->place, out->region, &host) == BKT_OK)
         (void)snprintf(out->endpoint, sizeof out->endpoint, "%s://%s", s->place.scheme, bkt_buf_str(&host));
     bkt_cred_source(s->cred, out->credentials, sizeof out->credentials);
@@ -442,10 +436,7 @@ static char *of_profile(const struct bkt_settings *set, enum bkt_cred_what what)
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
 {
-    bkt_state_lock();
-    memcpy(s->region, bkt_s3_kind_region(s), sizeof s->region);
-    bkt_state_unlock();
-    if (s->region[0])
+    if (bkt_s3_server_region(s->server, s->region)) /* no other thread has the store yet */
         return BKT_OK;
     bool own = set->region && *set->region;
     BKT_CLEANUP(bkt_freep) char *profile = own ? NULL : of_profile(set, BKT_CRED_REGION);
@@ -467,8 +458,8 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     if (rc == BKT_OK && (bkt_buf_addf(&origin, "%s://", s->place.scheme) < 0 ||
                          bkt_s3_place_host(&s->place, "*", &origin) < 0))
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
-    if (rc == BKT_OK)
-        rc = bkt_s3_kind_open(s, set->conditional, err);
+    if (rc == BKT_OK && !(s->server = bkt_s3_server_find(&s->place, set->conditional)))
+        rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc == BKT_OK)
         rc = choose_region(s, set, err);
     if (rc == BKT_OK && !set->anonymous)

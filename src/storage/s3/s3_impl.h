@@ -5,8 +5,7 @@
 #include "storage/aws/sigv4.h"
 #include "storage/http/request.h"
 #include "storage/s3/address.h"
-
-struct bkt_s3_kind; /* condition_probe.c */
+#include "storage/s3/server_facts.h"
 
 /** Whether the server knows DeleteObjects. */
 enum bkt_s3_many { BKT_MANY_UNKNOWN, BKT_MANY_KNOWN, BKT_MANY_NONE };
@@ -17,13 +16,20 @@ struct bkt_s3 {
     struct bkt_cred    *cred;       /* NULL: requests are not signed */
     struct bkt_sign_key key;        /* under bkt_state_lock() */
     atomic_long skew; /* the server's clock minus the local clock, seconds; 0 until a server complained */
-    char                region[40]; /* under bkt_state_lock() */
+    char region[BKT_S3_REGION_SIZE]; /* under bkt_state_lock() */
     bool                requester_pays, sign_payload, one_writer;
     uint64_t            upload_part;
     atomic_int          many; /* enum bkt_s3_many */
     atomic_bool         etags; /* the server has sent an ETag with an object */
-    struct bkt_s3_kind *kind;
+    struct bkt_s3_server *server;
 };
+
+/* ---- server_facts.c ---- */
+
+/** The server named its region: use it for this store, and for those opened later. */
+void bkt_s3_region_set(struct bkt_s3 *s, const char *region);
+/** Get the region of the next request. */
+void bkt_s3_region_get(struct bkt_s3 *s, char region[BKT_S3_REGION_SIZE]);
 
 /* ---- list.c ---- */
 
@@ -58,30 +64,12 @@ void bkt_s3_multi(struct bkt_s3 *s, struct bkt_req *req);
 
 /* ---- condition_probe.c ---- */
 
-/** How a server takes PUT with If-None-Match and If-Match. */
-enum bkt_s3_cond {
-    BKT_COND_UNKNOWN,
-    BKT_COND_ASKING,
-    BKT_COND_QUOTED, /* as in HTTP */
-    BKT_COND_BARE,   /* If-Match without quotes: radosgw before 18 */
-    BKT_COND_NONE,   /* not at all: refused, or, worse, ignored */
-};
-
-/** Find or add the store's server and bucket in the process's table.  @p setting: NULL (tested), "quoted" or
- * "bare". */
-BKT_NODISCARD int bkt_s3_kind_open(struct bkt_s3 *s, const char *setting, struct bkt_err *err);
-/** Whether PUTs send their bytes' sum in S3's own header. */
-bool bkt_s3_kind_sums(const struct bkt_s3 *s);
-/** Send it no more: the server refused it. */
-void bkt_s3_kind_no_sums(struct bkt_s3 *s);
-/** The server's kind as far as it is known.  @p why (160 bytes, may be NULL): for BKT_COND_NONE, the server's
- * behaviour. */
-enum bkt_s3_cond bkt_s3_kind(struct bkt_s3 *s, char *why);
-/** Find out the server's kind by some PUTs of scratch objects (beside @p key if necessary).  Afterwards @p
- *  req continues (bkt_s3_change()), or ends with the failure; NULL: no request waits yet.  Requests that
+/** The server's behaviour as far as it is known.  @p why (160 bytes, may be NULL): for BKT_COND_NONE, the
+ * server's behaviour. */
+enum bkt_s3_condition bkt_s3_condition(struct bkt_s3 *s, char *why);
+/** Find out the server's behaviour by some PUTs of scratch objects (beside @p key if necessary).  Afterwards
+ * @p req continues (bkt_s3_change()), or ends with the failure; NULL: no request waits yet.  Requests that
  *  arrive before the answer wait for it. */
-void bkt_s3_kind_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
+void bkt_s3_condition_ask(struct bkt_s3 *s, const char *key, struct bkt_req *req);
 /** As bkt_store_ops.will_write. */
 void bkt_s3_will_write(struct bkt_store *st, const char *key);
-/** The region that the server named, 40 bytes; "": none.  Under bkt_state_lock(). */
-char *bkt_s3_kind_region(struct bkt_s3 *s);
