@@ -119,6 +119,21 @@ def test_verify_repairs_orphans_that_are_old_enough(b):
     assert b.json("verify", "--min-age=0", s)[0]["n_orphans"] == 0
 
 
+@dir_only
+def test_an_object_that_a_program_keeps_without_a_link_is_not_an_orphan(b):
+    d = b.copy("groups.h5")
+    group, kept = b.object_of(d, "/"), b.object_of(d, "/ordered")
+    objects = b.json("verify", d)[0]["objects"]
+    doc = json.load(open(group))
+    del doc["links"]["ordered"]
+    json.dump(doc, open(group, "w"))
+    orphans = b.json("verify", "--min-age=0", d, rc=1)[0]["n_orphans"]
+    doc = json.load(open(kept))
+    json.dump({**doc, "h5refcount": 1}, open(kept, "w")) # H5Oincr_refcount
+    got = b.json("verify", "--min-age=0", "--repair", d)[0]
+    assert orphans == 6 and got["n_removed"] == got["n_orphans"] == 0 and got["objects"] == objects, got
+
+
 def test_verify_goes_by_the_store_s_clock(b):
     if not b.clock_ahead:
         return

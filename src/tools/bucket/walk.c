@@ -279,25 +279,49 @@ static void reach_fini(struct reach *r)
     bkt_map_free(r->seen, NULL);
 }
 
+static const struct bkt_id nobody;
+
+static int reach_all(struct bkt_domain *d, struct reach *r,
+                     int (*each)(const struct bkt_reached *r, void *arg), void *arg, struct bkt_err *err)
+{
+    while (r->next.n) {
+        bkt_ids_fini(&r->now);
+        free(r->now_by);
+        r->now = r->next, r->now_by = r->next_by;
+        r->next = (struct bkt_ids){0};
+        r->next_by = NULL;
+        r->next_cap = 0;
+        for (size_t i = 0; i < r->now.n; i++) {
+            ask(d, r->now.v, i, r->now.n);
+            BKT_PASS(reach_one(d, r, i, each, arg, err));
+        }
+    }
+    return BKT_OK;
+}
+
 int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg), void *arg,
               struct bkt_err *err)
 {
     BKT_CLEANUP(reach_fini) struct reach r = {.seen = NULL};
-    static const struct bkt_id           nobody;
     BKT_PASS_MEM(err, push(&r, bkt_domain_root(d), &nobody, "/"));
-    while (r.next.n) {
-        bkt_ids_fini(&r.now);
-        free(r.now_by);
-        r.now = r.next, r.now_by = r.next_by;
-        r.next     = (struct bkt_ids){0};
-        r.next_by  = NULL;
-        r.next_cap = 0;
-        for (size_t i = 0; i < r.now.n; i++) {
-            ask(d, r.now.v, i, r.now.n);
-            BKT_PASS(reach_one(d, &r, i, each, arg, err));
-        }
+    return reach_all(d, &r, each, arg, err);
+}
+
+int bkt_reach_kept(struct bkt_domain *d, const struct bkt_ids *among,
+                   int (*each)(const struct bkt_reached *r, void *arg), void *arg, struct bkt_err *err)
+{
+    BKT_CLEANUP(reach_fini) struct reach r = {.seen = NULL};
+    for (size_t i = 0; i < among->n; i++) {
+        const struct bkt_object *o = NULL;
+        ask(d, among->v, i, among->n);
+        int rc = bkt_domain_get(d, &among->v[i], &o, NULL);
+        bool kept =
+            rc == BKT_OK ? o->extra_refs > 0 : rc != BKT_ENOENT && rc != BKT_EFORMAT && rc != BKT_EUNSUP;
+        bkt_object_release(o);
+        if (kept)
+            BKT_PASS_MEM(err, push(&r, &among->v[i], &nobody, ""));
     }
-    return BKT_OK;
+    return reach_all(d, &r, each, arg, err);
 }
 
 /* ---- keys, object by object ---- */

@@ -140,6 +140,8 @@ static void unreadable(struct bkt_verify *v, const struct bkt_reached *r)
 static int on_object(const struct bkt_reached *r, void *arg)
 {
     struct bkt_verify *v = arg;
+    if (bkt_map_get(v->reached, r->id.text, BKT_ID_LEN))
+        return BKT_OK;
     if (!r->obj) {
         unreadable(v, r);
         return BKT_OK;
@@ -197,7 +199,7 @@ static int check_domain(struct bkt_verify *v, const char *name)
         BKT_PASS(bkt_store_need_writable(bkt_domain_store(v->d), v->err));
     BKT_PASS(bkt_verify_list(v));
     BKT_PASS(v->deep && v->only_domain ? bkt_verify_shared_reach(v, name, on_object)
-                                 : bkt_reach(v->d, on_object, v, v->err));
+                                       : bkt_verify_reach(v, on_object));
     BKT_PASS(bkt_verify_sizes(v));
     BKT_PASS(bkt_verify_snapshot(v));
     BKT_PASS(check_user_block(v));

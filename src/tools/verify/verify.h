@@ -81,6 +81,10 @@ int bkt_verify_named(const struct bkt_verify *v, const struct bkt_reached *r, co
 int bkt_verify_list(struct bkt_verify *v);
 /** Note a needed object. */
 int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o);
+/** bkt_reach(), and from the listed objects that a program keeps without a link.  After a problem nothing is
+ *  removed, so these are not looked for. */
+BKT_NODISCARD int bkt_verify_reach(struct bkt_verify *v,
+                                   int (*each)(const struct bkt_reached *r, void *arg));
 /** Report chunk objects of impossible size, as far as that can be found without reading them.  Note chunk
  *  objects outside of their dataset's extent for bkt_verify_orphans(). */
 int  bkt_verify_sizes(struct bkt_verify *v);
@@ -133,7 +137,8 @@ void bkt_verify_end_orphan(struct bkt_verify *v, const struct bkt_orphan *o, con
 
 /* ---- the processes of an mpirun: they share the chunks of one domain (--deep), or the domains that -r
  * finds ---- */
-/** bkt_reach() of the domain @p name, by the first process.  Chunks that @p each puts are decoded by all. */
+/** bkt_verify_reach() of the domain @p name, by the first process.  Chunks that @p each puts are decoded by
+ *  all. */
 BKT_NODISCARD int bkt_verify_shared_reach(struct bkt_verify *v, const char *name,
                                           int (*each)(const struct bkt_reached *r, void *arg));
 /** Let chunks be decoded.  bkt_verify_shared_reach() returns failures.

@@ -86,6 +86,20 @@ int bkt_verify_reached(struct bkt_verify *v, const struct bkt_object *o)
     return BKT_OK;
 }
 
+int bkt_verify_reach(struct bkt_verify *v, int (*each)(const struct bkt_reached *r, void *arg))
+{
+    BKT_CLEANUP(bkt_ids_fini) struct bkt_ids others = {0};
+    struct bkt_map_at at = {0};
+    BKT_PASS(bkt_reach(v->d, each, v, v->err));
+    while (!v->n_problems && bkt_map_walk(v->listed, &at)) {
+        struct bkt_id id = {{0}};
+        memcpy(id.text, at.key, BKT_ID_LEN);
+        if (((const struct listed *)at.value)->json && !bkt_map_get(v->reached, id.text, BKT_ID_LEN))
+            BKT_PASS_MEM(v->err, bkt_ids_add(&others, &id));
+    }
+    return bkt_reach_kept(v->d, &others, each, v, v->err);
+}
+
 /* ---- removing ---- */
 
 /* Whether an object is too young to be removed.  If this machine's clock is ahead, a new object would seem

@@ -200,7 +200,7 @@ static int reach(struct bkt_verify *v, const char *name, int (*each)(const struc
     BKT_PASS(shared_copy_say(&news, v->err, "t", name));
     int rc = bkt_share_begin(s, v->err);
     rc = rc ? rc : bkt_share_news(&news, v->err);
-    rc = rc ? rc : bkt_reach(v->d, each, v, v->err);
+    rc = rc ? rc : bkt_verify_reach(v, each);
     return bkt_share_finish(s, rc < 0 ? rc : v->shared->rc, v->err);
 }
 
