@@ -198,7 +198,7 @@ int bkt_outside_describe(const H5R_ref_t *ref, struct bkt_regref *r, struct bkt_
 }
 
 /* The form of paths in HDF5's links: single slashes, and no slash at the end. */
-static char *tidy_path(const char *path)
+static char *link_path_of(const char *path)
 {
     char *out = strdup(path);
     size_t n = 0;
@@ -216,7 +216,7 @@ static char *tidy_path(const char *path)
 int bkt_link_soft(struct bkt_link *l, const char *target, struct bkt_err *err)
 {
     l->cls = BKT_L_SOFT;
-    l->path = tidy_path(target);
+    l->path = link_path_of(target);
     return BKT_MADE(err, l->path);
 }
 

@@ -97,9 +97,9 @@ static int local_name(struct bkt_domain *dom, const char *prefix, const char *na
     return bkt_name_absolute(bkt_buf_str(&path), out, NULL);
 }
 
-/* "a/./b/../c" -> "a/c".  Steps that lead out of the bucket stay, and are refused when the name is
- * resolved. */
-static void tidy(char *path)
+/* "a/./b/../c" -> "a/c", as bkt_name_clean(); but slashes at either end are parts of a key, and steps that
+ * lead out of the bucket stay: they are refused when the name is resolved. */
+static void resolve_steps(char *path)
 {
     char *to = path, *floor = path;
     for (char *s = path; *s;) {
@@ -142,7 +142,7 @@ static int remote_name(struct bkt_domain *dom, const char *prefix, const char *n
     char *rest = strstr(uri, "://");
     rest       = rest ? strchr(rest + 3, '/') : NULL;
     if (rest)
-        tidy(rest + 1);
+        resolve_steps(rest + 1);
     bkt_buf_clear(out);
     return bkt_buf_add_str(out, uri);
 }
