@@ -11,6 +11,7 @@
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/copy/written_chunks.h"
 #include "vol/core/filters.h"
 #include "vol/core/vol.h"
 #include "vol/vfd/store_driver.h"
@@ -113,12 +114,10 @@ static int work_on_part(void *arg, struct bkt_rd *unit, struct bkt_buf *result, 
 /* ---- putting units ---- */
 
 /* Whether chunk objects hold the chunks that the file gets, as HDF5's filters made them. */
-static bool chunks_agree(hid_t src, hid_t dst)
+static bool holds_chunks(hid_t src, hid_t dst)
 {
     BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dst);
-    unsigned opts = 0;
-    return shared_copy_same_chunks(dst, src) && H5Pget_nfilters(dcpl) > 0 &&
-           H5Pget_chunk_opts(dcpl, &opts) >= 0 && opts == 0;
+    return shared_copy_same_chunks(dst, src) && H5Pget_nfilters(dcpl) > 0 && bkt_written_fits(src, dst);
 }
 
 static int add_target(struct bkt_get_shared *g, hid_t src, hid_t dst, struct bkt_err *err)
@@ -154,7 +153,7 @@ int bkt_get_shared_dataset(struct bkt_get_shared *g, hid_t src, hid_t dst, const
     BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
     if (!g || *path != '/' || !bkt_vobj_of_id(src) || !shared_copy_possible(src, dst))
         return 0;
-    bool stored = chunks_agree(src, dst) && bkt_written_list(src, &w) && !w.other_shape;
+    bool stored = holds_chunks(src, dst) && bkt_written_list(src, &w) && !w.other_shape;
     if (!stored) {
         bkt_written_fini(&w);
         memset(&w, 0, sizeof w);

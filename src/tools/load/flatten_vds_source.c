@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "tools/source/hdf5_glue.h"
+#include "base/num.h"
 #include "tools/cli/interrupt.h"
 #include "tools/load/flatten_vds.h"
-#include "base/num.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/convert/convert.h"
+#include "vol/core/filters.h"
 #include "vol/vfd/store_driver.h"
 
 /* ---- the file ---- */
@@ -250,37 +252,17 @@ static int add_contiguous(struct load_flat *f, const struct pair *p, uint64_t el
     return add_row(f, v, &c, err);
 }
 
-/* Elements that were never stored will read as the virtual dataset's fill value, which must be the
- * source's. */
+/* Elements that were never stored will read as the virtual dataset's fill value, which must be the source's.
+ * An undefined one counts as zeros, since any elements will do. */
 static bool same_fill(hid_t a, hid_t b, hid_t type)
 {
     size_t                                size = H5Tget_size(type);
     BKT_CLEANUP(bkt_freep) unsigned char *x = calloc(2, size);
-    H5D_fill_value_t                      kind;
-    if (!x || H5Pfill_value_defined(a, &kind) < 0 ||
-        (kind != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(a, type, x) < 0) ||
-        H5Pfill_value_defined(b, &kind) < 0 ||
-        (kind != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(b, type, x + size) < 0)) {
+    if (!x || bkt_convert_fill_of(a, type, x) < 0 || bkt_convert_fill_of(b, type, x + size) < 0) {
         (void)H5Eclear2(H5E_DEFAULT);
         return false;
     }
     return memcmp(x, x + size, size) == 0;
-}
-
-static bool same_filters(hid_t a, hid_t b)
-{
-    int n = H5Pget_nfilters(a);
-    if (n < 0 || n != H5Pget_nfilters(b))
-        return false;
-    for (unsigned i = 0; i < (unsigned)n; i++) {
-        unsigned f1, f2, x[64], y[64];
-        size_t   nx = BKT_COUNT(x), ny = BKT_COUNT(y);
-        if (H5Pget_filter2(a, i, &f1, &nx, x, 0, NULL, NULL) !=
-                H5Pget_filter2(b, i, &f2, &ny, y, 0, NULL, NULL) ||
-            nx != ny || nx > BKT_COUNT(x) || memcmp(x, y, nx * sizeof *x) != 0)
-            return false;
-    }
-    return true;
 }
 
 static int add_rows(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_err *err)
@@ -302,7 +284,7 @@ static int add_box(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_e
 {
     BKT_PASS(chunk_shape(p, err));
     BKT_PASS(aligned(f, p, err));
-    BKT_FAIL_IF(err, f->known && !same_filters(f->made, dcpl), BKT_EUNSUP,
+    BKT_FAIL_IF(err, f->known && !bkt_filters_agree_lists(f->made, dcpl), BKT_EUNSUP,
                 "its sources have different filters");
     if (!f->known)
         f->made = H5Pcopy(dcpl);

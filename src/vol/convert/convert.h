@@ -28,7 +28,13 @@ BKT_NODISCARD int bkt_convert_dcpl(struct bkt_vobj *dset, hid_t *out, struct bkt
 /** Set the fill value of @p d in the list @p id. */
 BKT_NODISCARD int bkt_convert_set_fill(hid_t id, struct bkt_vobj *in_file, const struct bkt_dset *d,
                                        hid_t file_type, struct bkt_err *err);
-/** The same from an object of the model.  @p in_file: for references in the fill value. */
+/** The fill value of a creation list, as a value of @p type in memory.  HDF5's own reads of unwritten
+ * elements can't replace this: they fail for a value of variable length in a file that is open for reading
+ * only.
+ *  @param out  a value for H5Treclaim(), if 1 is returned; else unchanged
+ *  @return 1; 0: the fill value is undefined; negative: HDF5 can't say, the reason is on its stack */
+int bkt_convert_fill_of(hid_t dcpl, hid_t type, void *out);
+/** As bkt_convert_dcpl(), from an object of the model.  @p in_file: for references in the fill value. */
 BKT_NODISCARD int bkt_convert_object_dcpl(struct bkt_vobj *in_file, const struct bkt_object *o,
                                           hid_t file_type, hid_t *out, struct bkt_err *err);
 /** A new list of class @p plist_class from the stored list.  Without one it has the properties that every

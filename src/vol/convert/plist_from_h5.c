@@ -240,6 +240,16 @@ static int from_layout(hid_t id, struct bkt_layout *l, struct bkt_err *err)
 
 /* ---- fill value, times ---- */
 
+int bkt_convert_fill_of(hid_t dcpl, hid_t type, void *out)
+{
+    H5D_fill_value_t kind;
+    if (H5Pfill_value_defined(dcpl, &kind) < 0)
+        return BKT_EHDF5;
+    if (kind == H5D_FILL_VALUE_UNDEFINED)
+        return 0;
+    return H5Pget_fill_value(dcpl, type, out) < 0 ? BKT_EHDF5 : 1;
+}
+
 /* Fill values of the list @p id, which the connector made: there too, bytes behind a string's NUL become
  * zeros. */
 static int from_fill(struct bkt_vobj *in_file, hid_t id, hid_t file_type, struct bkt_dset *d,

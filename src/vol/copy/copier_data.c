@@ -46,17 +46,12 @@ static void data_fini(struct data *d)
 
 /* ---- stored chunks ---- */
 
-/* Whether HDF5 accepts a chunk of `from` as a chunk of `to`. */
-static bool chunks_agree(const struct data *d)
+/* Whether chunks are moved as they are stored. */
+static bool may_move(const struct data *d)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(d->from);
-    const bool domains = bkt_vobj_of_id(d->from) && bkt_vobj_of_id(d->to);
-    unsigned opts = 0;
-    /* with chunk options HDF5 would take the connector's chunks at the edge, which are filtered, for
-     * unfiltered ones */
     return d->chunked && (!d->c->o->sparse || H5Pget_nfilters(d->dcpl) > 0) &&
-           !bkt_convert_has_pointers(type) && H5Pget_chunk_opts(d->dcpl, &opts) >= 0 &&
-           (opts == 0 || domains) && bkt_filters_agree(d->from, d->to);
+           !bkt_convert_has_pointers(type) && bkt_written_fits(d->from, d->to);
 }
 
 /* False: not possible this way. */
@@ -66,7 +61,7 @@ static bool move_chunks(const struct data *d)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf buf = {0};
     hsize_t at[H5S_MAX_RANK];
     int rc = BKT_OK;
-    if (!chunks_agree(d) || !bkt_written_list(d->from, &w) || (w.other_shape && !bkt_vobj_of_id(d->to)))
+    if (!may_move(d) || !bkt_written_list(d->from, &w) || (w.other_shape && !bkt_vobj_of_id(d->to)))
         return false;
     for (size_t i = 0; rc == BKT_OK && i < w.n; i++) {
         uint32_t mask = w.v[i].mask;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "vol/convert/convert.h"
 #include "vol/core/hid.h"
 #include "vol/core/object_refs.h"
 
@@ -212,7 +213,5 @@ bool bkt_same_value(hid_t type, const void *a, const void *b)
 bool bkt_same_fill_of(hid_t dset, hid_t type, void *out)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
-    H5D_fill_value_t kind;
-    return dcpl >= 0 && H5Pfill_value_defined(dcpl, &kind) >= 0 && kind != H5D_FILL_VALUE_UNDEFINED &&
-           H5Pget_fill_value(dcpl, type, out) >= 0;
+    return dcpl >= 0 && bkt_convert_fill_of(dcpl, type, out) > 0;
 }

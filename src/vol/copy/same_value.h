@@ -7,7 +7,6 @@
 /** Whether two values in memory mean the same.  @p type: as HDF5 gives it for reading.  References mean
  *  the same if they lead to the same part of objects with a common name. */
 bool bkt_same_value(hid_t type, const void *a, const void *b);
-/** The fill value of the creation list; HDF5 can't read one of variable length from a file that is open for
- *  reading only.
+/** The fill value of a dataset's creation list (bkt_convert_fill_of()).
  *  @param out  a value of @p type, for H5Treclaim(); false: there is no such value */
 bool bkt_same_fill_of(hid_t dset, hid_t type, void *out);

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+#include "base/num.h"
+#include "vol/core/filters.h"
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/raw_files.h"
 #include "vol/plain/plain_chunks.h"
-#include "base/list.h"
-#include "base/num.h"
 
 void bkt_written_fini(struct bkt_written *c)
 {
@@ -150,6 +151,21 @@ bool bkt_written_listable(hid_t dset)
     const struct bkt_store *st = bkt_domain_store(o->file->dom);
     return (bkt_id_is_v2(&o->obj->id) || v1_are_many(&o->obj->dset)) &&
            (bkt_store_is_local(st) || !bkt_store_is_readonly(st));
+}
+
+/* False: the dataset has no chunks. */
+static bool chunk_options(hid_t dset, unsigned *out)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    return dcpl >= 0 && H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk_opts(dcpl, out) >= 0;
+}
+
+bool bkt_written_fits(hid_t from, hid_t to)
+{
+    const bool domains = bkt_vobj_of_id(from) && bkt_vobj_of_id(to);
+    unsigned a = 0, b = 0;
+    return chunk_options(from, &a) && chunk_options(to, &b) && (domains || (a == 0 && b == 0)) &&
+           bkt_filters_agree(from, to);
 }
 
 int bkt_written_join(struct bkt_written *c, const struct bkt_written *other)

@@ -34,6 +34,10 @@ void bkt_written_fini(struct bkt_written *c);
 /** Whether bkt_written_list() takes few requests.  Chunks on a plain web server, and chunks of version 1
  *  unless there may be very many, are asked for one by one. */
 bool bkt_written_listable(hid_t dset);
+/** Whether stored chunks of @p from, if they have the shape of those of @p to, are chunks of it as they are:
+ * both have the same filters, and the same chunks are filtered.  With chunk options (H5Pset_chunk_opts())
+ * HDF5 doesn't filter chunks at the edge of a plain file's dataset, but the connector filters them. */
+bool bkt_written_fits(hid_t from, hid_t to);
 /** Add the chunks of another dataset with chunks of the same shape. */
 BKT_NODISCARD int bkt_written_join(struct bkt_written *c, const struct bkt_written *other);
 /** Turn the list into one of chunks of @p grid: all in which the present chunks lie, some of them several

@@ -449,6 +449,13 @@ static void filters_fini(struct filters *l)
     free(l->own);
 }
 
+static bool filters_in(hid_t dcpl, struct filters *l)
+{
+    bool ok = dcpl >= 0 && bkt_convert_from_filters(dcpl, &l->own, &l->n, NULL) == BKT_OK;
+    l->v = l->own;
+    return ok;
+}
+
 static bool filters_of(hid_t dset, struct filters *l)
 {
     const struct bkt_vobj *o = bkt_vobj_of_id(dset);
@@ -457,19 +464,29 @@ static bool filters_of(hid_t dset, struct filters *l)
         return true;
     }
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
-    bool ok = dcpl >= 0 && bkt_convert_from_filters(dcpl, &l->own, &l->n, NULL) == BKT_OK;
-    l->v = l->own;
-    return ok;
+    return filters_in(dcpl, l);
 }
 
 /* HSDS's lists seldom have parameters; readers compute the same values as HDF5. */
 static bool is_open(const struct bkt_filter_desc *f) { return f->flags < 0 && f->n_cd == 0; }
 
+static bool agree(const struct filters *x, const struct filters *y)
+{
+    bool ok = x->n == y->n;
+    for (size_t i = 0; ok && i < x->n; i++)
+        ok = same(&x->v[i], &y->v[i]) ||
+             (x->v[i].id == y->v[i].id && (is_open(&x->v[i]) || is_open(&y->v[i])));
+    return ok;
+}
+
 bool bkt_filters_agree(hid_t a, hid_t b)
 {
     BKT_CLEANUP(filters_fini) struct filters x = {.n = 0}, y = {.n = 0};
-    bool                                     ok = filters_of(a, &x) && filters_of(b, &y) && x.n == y.n;
-    for (size_t i = 0; ok && i < x.n; i++)
-        ok = same(&x.v[i], &y.v[i]) || (x.v[i].id == y.v[i].id && (is_open(&x.v[i]) || is_open(&y.v[i])));
-    return ok;
+    return filters_of(a, &x) && filters_of(b, &y) && agree(&x, &y);
+}
+
+bool bkt_filters_agree_lists(hid_t a, hid_t b)
+{
+    BKT_CLEANUP(filters_fini) struct filters x = {.n = 0}, y = {.n = 0};
+    return filters_in(a, &x) && filters_in(b, &y) && agree(&x, &y);
 }

@@ -61,3 +61,5 @@ hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, h
 /** Whether stored chunks mean the same in both datasets: the same filters, in the same order, with the same
  *  parameters. */
 bool bkt_filters_agree(hid_t a, hid_t b);
+/** As bkt_filters_agree(), by the creation lists of the datasets. */
+bool bkt_filters_agree_lists(hid_t a, hid_t b);

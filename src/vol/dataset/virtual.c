@@ -10,10 +10,10 @@
 #include "vol/open/linked_files.h"
 #include "vol/path/path.h"
 
-/* Whether both lists have the same fill value of @p type.  Values with pointers are not compared. */
+/* Whether the source would give its fill value, and it is the virtual dataset's.  HDF5 gives no fill value if
+ * it is undefined or never written.  Values with pointers, and strings, are not compared. */
 static bool same_fill(hid_t a, hid_t b, hid_t type)
 {
-    H5D_fill_value_t kinds[2];
     H5D_fill_time_t when = H5D_FILL_TIME_NEVER;
     size_t n = H5Tget_size(type);
     BKT_CLEANUP(bkt_freep) char *x = calloc(2, n + 1);
@@ -21,10 +21,8 @@ static bool same_fill(hid_t a, hid_t b, hid_t type)
     if (!x || H5Tdetect_class(type, H5T_REFERENCE) != 0 || H5Tdetect_class(type, H5T_VLEN) != 0 ||
         H5Tis_variable_str(type) != 0 || H5Tdetect_class(type, H5T_STRING) != 0)
         return false;
-    return H5Pfill_value_defined(a, &kinds[0]) >= 0 && H5Pfill_value_defined(b, &kinds[1]) >= 0 &&
-           kinds[0] != H5D_FILL_VALUE_UNDEFINED && kinds[1] != H5D_FILL_VALUE_UNDEFINED &&
-           H5Pget_fill_time(a, &when) >= 0 && when != H5D_FILL_TIME_NEVER &&
-           H5Pget_fill_value(a, type, x) >= 0 && H5Pget_fill_value(b, type, y) >= 0 && memcmp(x, y, n) == 0;
+    return H5Pget_fill_time(a, &when) >= 0 && when != H5D_FILL_TIME_NEVER &&
+           bkt_convert_fill_of(a, type, x) > 0 && bkt_convert_fill_of(b, type, y) > 0 && memcmp(x, y, n) == 0;
 }
 
 bool bkt_virtual_is_blank(hid_t source, hid_t dcpl, hid_t type)
