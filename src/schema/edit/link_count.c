@@ -1,5 +1,5 @@
-/* The number of hard links to an object.  The schema stores no number of links, so the groups are walked once,
- * in waves of concurrent requests. */
+/* The number of hard links to an object.  The schema stores no number of links, so the groups are walked
+ * once, in waves of concurrent requests. */
 #include <stdlib.h>
 #include <string.h>
 
