@@ -81,6 +81,11 @@ BKT_NODISCARD int bkt_plain_dataset_of(struct bkt_vobj *plain, struct bkt_plain_
 BKT_NODISCARD int bkt_plain_dataset_locate(struct bkt_plain_dataset *s, hid_t file_space, bool *native,
                                            struct bkt_err *err);
 
+/** Read dataset @p i of the call, a virtual one (plain_virtual.c).  @p native: set if only the native
+ * connector can read it; then nothing was read. */
+BKT_NODISCARD int bkt_plain_virtual_read(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i,
+                                         bool *native, struct bkt_err *err);
+
 /** Whether HDF5 itself is asked after such an error: its result counts. */
 static inline bool bkt_plain_is_format(int rc)
 {
