@@ -167,11 +167,11 @@ static int attr_get(struct bkt_vobj *o, H5VL_attr_get_args_t *args, struct bkt_e
     }
 }
 
+/* ---- create ---- */
+
 /* Bytes.  A new attribute up to this size gets stored zeros; a program that makes a larger one soon writes
  * it, and its zeros would be long as JSON. */
 #define ZEROS_MAX 65536u
-
-/* ---- create ---- */
 
 static int describe_new(struct bkt_vobj *owner, const char *name, hid_t type, hid_t space, hid_t acpl,
                     struct bkt_attr *a, struct bkt_err *err)
@@ -247,7 +247,6 @@ static int write_value(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_
     return bkt_edit_attr_value(o->file->dom, &o->obj->id, o->attr_name, &value, err);
 }
 
-/* Entries of bkt_domain_ops (see ops.h). */
 static int attr_write(struct bkt_vobj *o, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err)
 {
     BKT_TRY(err, write_value(o, mem_type, buf, dxpl, err), "writing attribute '%s' of %s",
@@ -311,17 +310,17 @@ static int take_back(struct bkt_vobj *o, const void *arg)
     return BKT_OK;
 }
 
-/* Call @p report for the objects that are open on an attribute, through any handle of the domain. */
-static int report_handles(struct bkt_vobj *owner, const char *name,
-                          int (*report)(struct bkt_vobj *o, const void *arg), const void *arg,
-                          struct bkt_err *err)
+/* Call @p fn for the objects that are open on an attribute, through any handle of the domain.  Its only
+ * failure is BKT_ENOMEM. */
+static int each_handle(struct bkt_vobj *owner, const char *name,
+                       int (*fn)(struct bkt_vobj *o, const void *arg), const void *arg, struct bkt_err *err)
 {
     for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
         for (struct bkt_vobj *o = f->dom == owner->file->dom ? f->objects : NULL; o; o = o->next) {
             if (!o->attr_name || strcmp(o->attr_name, name) != 0 ||
                 strcmp(o->obj->id.text, owner->obj->id.text) != 0)
                 continue;
-            BKT_PASS_MEM(err, report(o, arg));
+            BKT_PASS_MEM(err, fn(o, arg));
         }
     return BKT_OK;
 }
@@ -335,18 +334,18 @@ static int rename_attr(struct bkt_vobj *owner, const char *from, const char *to,
     BKT_FAIL_IF(err, bkt_attrs_find(&owner->obj->attrs, to), BKT_EEXIST, "%s has an attribute '%s' already",
                 bkt_vobj_place(owner), to);
     BKT_PASS(bkt_edit_attr_rename(owner->file->dom, &owner->obj->id, from, to, err));
-    return report_handles(owner, from, follow_name, to, err);
+    return each_handle(owner, from, follow_name, to, err);
 }
 
 static int delete_attr(struct bkt_vobj *owner, const char *name, struct bkt_err *err)
 {
     const struct bkt_attr *a;
     BKT_PASS(attr_named(owner, name, &a, err));
-    int rc = report_handles(owner, name, keep_gone, a, err);
+    int rc = each_handle(owner, name, keep_gone, a, err);
     rc     = rc < 0 ? rc : bkt_edit_attr_delete(owner->file->dom, &owner->obj->id, name, err);
     a      = bkt_attrs_find(&owner->obj->attrs, name);
     if (rc < 0 && a)
-        (void)report_handles(owner, name, take_back, a, NULL);
+        (void)each_handle(owner, name, take_back, a, NULL);
     return rc;
 }
 

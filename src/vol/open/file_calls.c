@@ -21,8 +21,11 @@
 #include "vol/plain/plain_file.h"
 #include "vol/plain/remote_file.h"
 
-static int watched(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl,
-                   struct bkt_file **out, struct bkt_err *err)
+/* ---- opening ---- */
+
+/* An open file.  If it may be changed, its changes are stored at the latest when the process ends. */
+static int new_file(struct bkt_domain *dom, const char *name, unsigned flags, hid_t fapl,
+                    struct bkt_file **out, struct bkt_err *err)
 {
     if (flags & H5F_ACC_RDWR)
         bkt_file_watch_exit();
@@ -61,7 +64,7 @@ int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct b
         bkt_domain_close(dom);
         return rc;
     }
-    BKT_PASS(watched(dom, name, flags, fapl, out, err));
+    BKT_PASS(new_file(dom, name, flags, fapl, out, err));
     if (flags & H5F_ACC_RDWR)
         bkt_file_pointer_take(name, dom);
     (*out)->user_block = bkt_file_pointer_block(name);
@@ -69,11 +72,11 @@ int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct b
 }
 
 /* Another handle on a domain already open (H5Freopen); one reference for the caller. */
-static int again(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err)
+static int new_handle(struct bkt_file *f, struct bkt_file **out, struct bkt_err *err)
 {
     struct bkt_domain *dom = NULL;
     BKT_PASS(bkt_domain_open(f->name, bkt_domain_settings(f->dom), &dom, err));
-    BKT_PASS(watched(dom, f->name, f->flags, f->fapl, out, err));
+    BKT_PASS(new_file(dom, f->name, f->flags, f->fapl, out, err));
     (*out)->user_block = f->user_block;
     return BKT_OK;
 }
@@ -96,7 +99,7 @@ int bkt_file_settings(hid_t fapl, struct bkt_settings *set, struct bkt_err *err)
     return rc;
 }
 
-/* The same, with the hints of the processes' MPI_Info. */
+/* As bkt_file_settings(), with the hints of the processes' MPI_Info. */
 static int file_settings(hid_t fapl, struct bkt_comm *c, struct bkt_settings *set, struct bkt_err *err)
 {
     BKT_PASS(bkt_file_settings(fapl, set, err));
@@ -195,6 +198,8 @@ int bkt_file_open_alone(const struct bkt_file_call *c, struct bkt_vobj **out, st
     return rc;
 }
 
+/* ---- creating ---- */
+
 /* Takes over the members of @p how. */
 static int new_domain(const char *name, unsigned flags, const struct bkt_settings *set,
                       struct bkt_new_domain *how, hsize_t user_block, struct bkt_domain **dom,
@@ -242,7 +247,7 @@ static int domain_create(const struct bkt_file_call *c, struct bkt_vobj **out, s
     rc = new_domain(c->name, c->flags, &set, &how, user, &dom, err);
     bkt_settings_fini(&set);
     BKT_PASS(rc);
-    BKT_PASS(watched(dom, c->name, H5F_ACC_RDWR | (c->flags & H5F_ACC_SWMR_WRITE), c->fapl, &f, err));
+    BKT_PASS(new_file(dom, c->name, H5F_ACC_RDWR | (c->flags & H5F_ACC_SWMR_WRITE), c->fapl, &f, err));
     f->user_block = user;
     return hand_out(f, out, err);
 }
@@ -257,7 +262,7 @@ int bkt_file_create_alone(const struct bkt_file_call *c, struct bkt_vobj **out, 
     return domain_create(c, out, err);
 }
 
-/* -- get -- */
+/* ---- what HDF5 asks about a domain ---- */
 
 typedef int file_get_fn(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *err);
 
@@ -333,7 +338,7 @@ static int get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *e
     return file_get_ops[op](o, args, err);
 }
 
-/* -- specific -- */
+/* ---- whether a file can be opened ---- */
 
 bool bkt_file_fapl_is_ours(hid_t fapl)
 {
@@ -393,20 +398,22 @@ static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
  * reason is added. */
 int bkt_file_accessible_alone(H5VL_file_specific_args_t *args, struct bkt_err *err)
 {
-    hid_t reported = bkt_h5err_hold();
+    hid_t held = bkt_h5err_hold();
     int   rc   = ask_accessible(args, err);
-    bkt_h5err_restore(reported);
+    bkt_h5err_restore(held);
     if (rc == BKT_OK && err->n && !*args->args.is_accessible.accessible)
         (void)bkt_h5err_publish(err, rc);
     return rc;
 }
+
+/* ---- another handle, and deletion ---- */
 
 static int reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
 {
     struct bkt_comm *c = o->file->comm, *twin = NULL;
     struct bkt_file *f = NULL;
     BKT_PASS(c ? c->ops->dup(c, &twin, err) : BKT_OK);
-    int rc = bkt_comm_agree(c, again(o->file, &f, err), err);
+    int rc = bkt_comm_agree(c, new_handle(o->file, &f, err), err);
     if (rc < 0 || !f) {
         bkt_file_release(f);
         bkt_comm_close(twin);

@@ -187,18 +187,18 @@ int bkt_file_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)
     struct bkt_comm *c = NULL;
     hid_t fapl = args->args.is_accessible.fapl_id;
     bool *yes = args->args.is_accessible.accessible;
-    hid_t reported = bkt_h5err_hold(); /* the reason why HDF5 itself could not open the file */
+    hid_t held = bkt_h5err_hold(); /* the reason why HDF5 itself could not open the file */
     int rc = is_for_all(args->args.is_accessible.filename, fapl) ? bkt_group_open(fapl, &c, err) : BKT_OK;
-    bkt_h5err_restore(reported);
+    bkt_h5err_restore(held);
     BKT_PASS(rc);
     if (!c)
         return bkt_file_accessible_alone(args, err);
     *yes = false;
     rc = bkt_by_first(c, ask, args, err);
-    uint64_t said = *yes;
+    uint64_t any = *yes;
     if (rc == BKT_OK)
-        rc = bkt_comm_reduce(c, BKT_COMM_MAX, &said, 1, err);
-    *yes = said != 0;
+        rc = bkt_comm_reduce(c, BKT_COMM_MAX, &any, 1, err);
+    *yes = any != 0;
     bkt_comm_close(c);
     return rc;
 }

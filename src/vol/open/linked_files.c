@@ -12,6 +12,7 @@
 #include "vol/plain/plain_file.h"
 #include "vol/plain/remote_file.h"
 
+/* A file that external links of another one led to. */
 struct bkt_ext {
     char            *name;   /* as stored in the link */
     char            *where;  /* the prefixes under which it was searched */
@@ -48,12 +49,13 @@ void bkt_file_drop_links(struct bkt_file *f)
  * HDF5's own search (H5F_prefix_open_file) in terms of stores, and the settings of the link access list
  * (H5Pset_elink_prefix, _acc_flags, _fapl, _cb). */
 
-struct how {
+/* Where such a file is looked for, and how it is opened. */
+struct access {
     char prefix[1024]; /* H5Pset_elink_prefix; "" none */
     const char *env;   /* $HDF5_EXT_PREFIX, or NULL; borrowed */
     unsigned flags;    /* H5F_ACC_RDWR or 0 */
-    bool flags_said;   /* the program set `flags`; else opened as the file that holds the link, if
-                          possible */
+    bool flags_given;  /* the program set `flags`; else opened as the file that holds the link, if
+                         possible */
     hid_t fapl;        /* H5Pset_elink_fapl, owned; H5I_INVALID_HID: as for that file */
 };
 /* One of the two is set. */
@@ -65,7 +67,7 @@ struct found {
 /* The search for one file. */
 struct search {
     struct bkt_file *f; /* holds the link */
-    const struct how *how;
+    const struct access *how;
     struct found *found;
     bool local;
 };
@@ -97,7 +99,7 @@ static int open_domain(const struct search *s, const char *as, const struct bkt_
                        struct bkt_err *err)
 {
     int rc = open_with(s, as, set, s->how->flags, err);
-    if (rc != BKT_EACCES || !(s->how->flags & H5F_ACC_RDWR) || s->how->flags_said)
+    if (rc != BKT_EACCES || !(s->how->flags & H5F_ACC_RDWR) || s->how->flags_given)
         return rc;
     bkt_err_clear(err);
     return open_with(s, as, set, H5F_ACC_RDONLY, err);
@@ -107,7 +109,7 @@ static int open_plain(const struct search *s, const char *as, struct bkt_err *er
 {
     struct bkt_err quiet = {.n = 0};
     bool write = (s->how->flags & H5F_ACC_RDWR) != 0;
-    if (s->how->flags_said)
+    if (s->how->flags_given)
         return bkt_native_linked(as, s->how->flags, s->how->fapl, &s->found->native, err);
     int rc =
         write ? bkt_native_linked(as, H5F_ACC_RDWR, s->how->fapl, &s->found->native, &quiet) : BKT_EACCES;
@@ -121,7 +123,7 @@ static int open_remote(const struct search *s, const char *as, const struct bkt_
                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
-    unsigned flags = s->how->flags_said ? s->how->flags : H5F_ACC_RDONLY;
+    unsigned flags = s->how->flags_given ? s->how->flags : H5F_ACC_RDONLY;
     BKT_PASS(bkt_remote_find(as, set, &r, err));
     bkt_remote_ask(&r, s->how->fapl, set);
     struct bkt_err why = {.n = 0};
@@ -253,8 +255,8 @@ static int try_relative(const struct search *s, const char *name, struct bkt_err
  * and beside f.  For a domain in a folder of this machine, also from the working folder and beside the file
  * that f's name leads to.
  * @return BKT_OK: @p found is the caller's; BKT_ENOENT, @p err untouched: not found; BKT_EACCES: the link
- * must not be followed [I2] */
-static int search_file(struct bkt_file *f, const char *name, const struct how *how, struct found *found,
+ * must not be followed (DESIGN.md, [I2]) */
+static int search_file(struct bkt_file *f, const char *name, const struct access *how, struct found *found,
                        struct bkt_err *err)
 {
     struct search s = {f, how, found, bkt_store_is_local(bkt_domain_store(f->dom))};
@@ -284,7 +286,7 @@ static bool is_link_list(hid_t lapl)
 
 /* The program's callback may check each link that is followed, refuse it, and change how its file is
  * opened. */
-static int ask_program(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct how *how,
+static int ask_program(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct access *how,
                        struct bkt_err *err)
 {
     H5L_elink_traverse_t fn = NULL;
@@ -300,12 +302,12 @@ static int ask_program(struct bkt_file *f, const struct bkt_ext_link *l, hid_t l
                 "external link to '%s': the program's callback (H5Pset_elink_cb) refused it", l->file);
     BKT_FAIL_IF(err, flags & (H5F_ACC_TRUNC | H5F_ACC_EXCL), BKT_EINVAL,
                 "external link to '%s': the program's callback asks for a file to be created", l->file);
-    how->flags_said = how->flags_said || flags != how->flags;
+    how->flags_given = how->flags_given || flags != how->flags;
     how->flags = flags & H5F_ACC_RDWR;
     return BKT_OK;
 }
 
-static void how_fini(struct how *how)
+static void access_fini(struct access *how)
 {
     bkt_vobj_drop_id(how->fapl);
     how->fapl = H5I_INVALID_HID;
@@ -314,29 +316,29 @@ static void how_fini(struct how *how)
 /* Fill @p how from the link access list @p lapl, for a link in @p f; its callback (H5Pset_elink_cb) is
  * called.
  * @param lapl  any list; H5P_DEFAULT, and a list that is not a link access list, have no effect
- * @return BKT_OK: how_fini(); BKT_ECANCEL: the callback refused */
-static int take_list(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct how *how,
+ * @return BKT_OK: access_fini(); BKT_ECANCEL: the callback refused */
+static int take_list(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct access *how,
                      struct bkt_err *err)
 {
-    *how = (struct how){
+    *how = (struct access){
         .fapl = H5I_INVALID_HID, .flags = f->flags & H5F_ACC_RDWR, .env = getenv("HDF5_EXT_PREFIX")};
-    unsigned said = H5F_ACC_DEFAULT;
+    unsigned given = H5F_ACC_DEFAULT;
     hid_t listed = H5P_DEFAULT;
     if (!is_link_list(lapl))
         return BKT_OK;
     BKT_NEED_H5(err,
                 H5Pget_elink_prefix(lapl, how->prefix, sizeof how->prefix) >= 0 &&
-                    H5Pget_elink_acc_flags(lapl, &said) >= 0 && (listed = H5Pget_elink_fapl(lapl)) >= 0,
+                    H5Pget_elink_acc_flags(lapl, &given) >= 0 && (listed = H5Pget_elink_fapl(lapl)) >= 0,
                 "reading the link access list");
     if (listed != H5P_DEFAULT)
         how->fapl = listed;
-    if (said != H5F_ACC_DEFAULT) {
-        how->flags = said & H5F_ACC_RDWR;
-        how->flags_said = true;
+    if (given != H5F_ACC_DEFAULT) {
+        how->flags = given & H5F_ACC_RDWR;
+        how->flags_given = true;
     }
     int rc = ask_program(f, l, lapl, how, err);
     if (rc < 0)
-        how_fini(how);
+        access_fini(how);
     return rc;
 }
 
@@ -400,7 +402,7 @@ int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, st
 }
 
 /* Takes over the found file, and the list. */
-static int ext_add(struct bkt_file *f, const char *name, char *where, struct how *how,
+static int ext_add(struct bkt_file *f, const char *name, char *where, struct access *how,
                    const struct found *found, struct bkt_err *err)
 {
     struct bkt_ext *e = calloc(1, sizeof *e);
@@ -425,7 +427,7 @@ static int ext_add(struct bkt_file *f, const char *name, char *where, struct how
     return BKT_OK;
 }
 
-static bool is_same(const struct bkt_ext *e, const char *name, const char *where, const struct how *how)
+static bool is_same(const struct bkt_ext *e, const char *name, const char *where, const struct access *how)
 {
     if (strcmp(e->name, name) != 0 || strcmp(e->where, where) != 0 || e->flags != how->flags)
         return false;
@@ -449,7 +451,7 @@ static void close_plain(struct bkt_file *f, const char *name)
 }
 
 /* The file is the first of the list afterwards, which begins with the last one used. */
-static int find(struct bkt_file *f, const char *name, struct how *how, struct bkt_err *err)
+static int find(struct bkt_file *f, const char *name, struct access *how, struct bkt_err *err)
 {
     struct bkt_ext **p = &f->exts;
     char *where = NULL;
@@ -475,12 +477,12 @@ static int find(struct bkt_file *f, const char *name, struct how *how, struct bk
     return rc;
 }
 
-/* The same, and the file itself; @p how is used up. */
-static int find_file(struct bkt_file *f, const char *name, struct how *how, struct bkt_file **domain,
+/* As find(), and gives the file.  @p how: released in any case */
+static int find_file(struct bkt_file *f, const char *name, struct access *how, struct bkt_file **domain,
                      hid_t *native, struct bkt_err *err)
 {
     int rc = find(f, name, how, err);
-    how_fini(how);
+    access_fini(how);
     BKT_PASS(rc);
     assert(f->exts); /* for clang's analyzer */
     *domain = f->exts->domain;
@@ -491,7 +493,7 @@ static int find_file(struct bkt_file *f, const char *name, struct how *how, stru
 int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl, struct bkt_file **domain,
                     hid_t *native, struct bkt_err *err)
 {
-    struct how how;
+    struct access how;
     BKT_PASS(take_list(f, l, lapl, &how, err));
     return find_file(f, l->file, &how, domain, native, err);
 }
@@ -499,7 +501,7 @@ int bkt_file_follow(struct bkt_file *f, const struct bkt_ext_link *l, hid_t lapl
 int bkt_file_source(struct bkt_file *f, const char *name, const char *env, const char *prefix,
                     struct bkt_file **domain, hid_t *native, struct bkt_err *err)
 {
-    struct how how = {.fapl = H5I_INVALID_HID, .flags = f->flags & H5F_ACC_RDWR, .env = env};
+    struct access how = {.fapl = H5I_INVALID_HID, .flags = f->flags & H5F_ACC_RDWR, .env = env};
     (void)snprintf(how.prefix, sizeof how.prefix, "%s", prefix);
     return find_file(f, name, &how, domain, native, err);
 }

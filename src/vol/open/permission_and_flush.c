@@ -193,19 +193,19 @@ int bkt_vobj_may_create(struct bkt_vobj *o, const char *what, struct bkt_err *er
 }
 
 /* H5Pset_object_flush_cb(): call the program's callback. */
-static int report_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
+static int call_program(const struct bkt_file *f, hid_t id, struct bkt_err *err)
 {
-    H5F_flush_cb_t reported = NULL;
-    void          *arg  = NULL;
-    if (id < 0 || f->fapl < 0 || H5Pget_object_flush_cb(f->fapl, &reported, &arg) < 0 || !reported)
+    H5F_flush_cb_t callback = NULL;
+    void *arg = NULL;
+    if (id < 0 || f->fapl < 0 || H5Pget_object_flush_cb(f->fapl, &callback, &arg) < 0 || !callback)
         return BKT_OK;
-    return reported(id, arg) < 0 ? BKT_ERR(err, BKT_ECANCEL, "the program's flush callback failed") : BKT_OK;
+    return callback(id, arg) < 0 ? BKT_ERR(err, BKT_ECANCEL, "the program's flush callback failed") : BKT_OK;
 }
 
 int bkt_vobj_flush(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
 {
     BKT_PASS(bkt_file_flush(o->file, err));
-    return report_program(o->file, id, err);
+    return call_program(o->file, id, err);
 }
 
 int bkt_vobj_refresh(struct bkt_vobj *o, struct bkt_err *err)
@@ -287,6 +287,7 @@ herr_t bkt_vobj_close(struct bkt_vobj *o)
         o->file->closing = false;
         return bkt_h5err_publish(&err, rc);
     }
+    /* an object without a link is removed when its last handle is closed */
     struct bkt_file *f =
         o->file && o->obj && !is_file && !o->file->closing && o->file->flags & H5F_ACC_RDWR ? o->file : NULL;
     struct bkt_id    id = {.text = ""};
