@@ -12,6 +12,8 @@
 #include "vol/open/permission_and_flush.h"
 #include "vol/path/path.h"
 
+/* ---- groups ---- */
+
 static int new_group(hid_t gcpl, struct bkt_object **out, struct bkt_err *err)
 {
     *out = bkt_object_make(BKT_GROUP);
@@ -86,7 +88,7 @@ int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err)
 const struct bkt_group_ops bkt_domain_group_ops = {
     .create = group_create, .gcpl = get_gcpl, .info = get_info};
 
-/* ---- links: the subject of a call, and queries ---- */
+/* ---- links: which one ---- */
 
 void bkt_link_place_fini(struct bkt_link_place *p)
 {
@@ -138,7 +140,7 @@ static int link_check(struct bkt_link_place *p, const char *removing, struct bkt
     return link_check(p, NULL, err);
 }
 
-/* ---- get ---- */
+/* ---- links: get ---- */
 
 static int get_val(const struct bkt_link *l, void *buf, size_t size, struct bkt_err *err)
 {
@@ -200,9 +202,7 @@ static int link_exists(struct bkt_link_place *p, hbool_t *exists, struct bkt_err
     return BKT_OK;
 }
 
-/* H5L: creating, copying, moving and deleting links. */
-
-/* ---- creating ---- */
+/* ---- links: creating ---- */
 
 static int put_or_free(struct bkt_new_link *s, struct bkt_link *l, int rc, struct bkt_err *err)
 {
@@ -295,7 +295,7 @@ int bkt_link_make(H5VL_link_create_args_t *args, struct bkt_vobj *obj, const H5V
                    : make_other(args, obj, name, lcpl, lapl, err);
 }
 
-/* ---- deleting ---- */
+/* ---- links: deleting ---- */
 
 /* Open objects that were reached through a removed link have another name now, or none (H5Iget_name). */
 static void rename_open(const struct bkt_vobj *group, const char *name, const struct bkt_vobj *to_group,
@@ -358,7 +358,7 @@ int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct b
     return p.group->ops->link->remove(&p, NULL, err);
 }
 
-/* ---- copying and moving ---- */
+/* ---- links: copying and moving ---- */
 
 /* Groups made on the way to the new place may lie beside the link, so it may have moved in memory. */
 static int read_link(struct bkt_link_place *p, struct bkt_link *to, struct bkt_err *err)

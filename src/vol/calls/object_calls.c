@@ -1,4 +1,4 @@
-/* H5T: committed types of domains */
+/* Committed types of domains, and objects of domains: the calls of H5T and H5O. */
 #include <string.h>
 
 #include "vol/calls/calls.h"
@@ -9,6 +9,8 @@
 #include "vol/core/vol.h"
 #include "vol/open/permission_and_flush.h"
 #include "vol/path/path.h"
+
+/* ---- committed types ---- */
 
 static int new_type(hid_t type, hid_t tcpl, struct bkt_object **out, struct bkt_err *err)
 {
@@ -48,9 +50,7 @@ static int get_tcpl(struct bkt_vobj *o, hid_t *out, struct bkt_err *err)
 const struct bkt_datatype_ops bkt_domain_datatype_ops = {
     .commit = commit, .type = copy_type, .tcpl = get_tcpl};
 
-/* H5O: queries about objects of domains, and changes. */
-
-/* ---- get ---- */
+/* ---- objects: get ---- */
 
 static int get_file(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
 {

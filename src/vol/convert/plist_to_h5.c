@@ -1,4 +1,4 @@
-/* Creation property lists: from an encoding to HDF5's, property by property. */
+/* Creation property lists -> HDF5's: encoded ones, property by property, and those of the model's objects. */
 #include <stdlib.h>
 
 #include "base/num.h"
@@ -303,7 +303,7 @@ int bkt_rebuild_check(const struct bkt_object *o, struct bkt_err *err)
     return check_list(o, err);
 }
 
-/* Creation property lists, as the program that made the object set them. */
+/* ---- lists of the model's objects, as the program that made them set their properties ---- */
 
 static herr_t set_object_properties(hid_t id, const struct bkt_object *obj)
 {

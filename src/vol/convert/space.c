@@ -30,7 +30,7 @@ int bkt_convert_from_space(hid_t space, struct bkt_space *out, struct bkt_err *e
     return bkt_space_check(out, err);
 }
 
-/* Dataspaces with a selection: from an encoding to HDF5's. */
+/* ---- encoded dataspaces with a selection ---- */
 
 #define AT_ONCE 16 /* for each added block HDF5 goes through the whole selection */
 

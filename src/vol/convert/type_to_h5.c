@@ -1,4 +1,4 @@
-/* Datatypes: from an encoding to HDF5's. */
+/* Datatypes -> HDF5's: encoded ones, and those of the model. */
 #include <H5VLconnector.h>
 #include <stdlib.h>
 
@@ -256,7 +256,7 @@ int bkt_rebuild_encoded_type(const struct bkt_buf *b, hid_t *out, struct bkt_err
     return bkt_rebuild_type(t, out, err);
 }
 
-/* Types of the model -> HDF5 datatypes. */
+/* ---- types of the model ---- */
 
 static int done(hid_t id, const char *what, hid_t *out, struct bkt_err *err)
 {

@@ -1,3 +1,4 @@
+/* Open files, and the objects behind ids, of which each open file has a list. */
 #include <H5VLconnector.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,9 @@ bool bkt_hid_is_ours(hid_t id)
     return H5VLget_connector_name(id, name, sizeof name) >= 0 && strcmp(name, BKT_CONNECTOR_NAME) == 0;
 }
 
-/* HDF5's global lock guards them */
+/* ---- open files ---- */
+
+/* HDF5's global lock guards them. */
 static struct bkt_file *open_files;
 static unsigned long next_fileno = 1;
 
@@ -107,7 +110,7 @@ int bkt_file_root(struct bkt_file *f, H5I_type_t type, struct bkt_vobj **out, st
     return BKT_MADE(err, *out);
 }
 
-/* The objects behind ids, and the objects that belong to one open file. */
+/* ---- objects ---- */
 
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj)
 {

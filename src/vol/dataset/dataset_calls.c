@@ -1,3 +1,6 @@
+/* Datasets of domains: the places of their elements, transfers to and from datasets whose elements lie
+ * elsewhere, and queries.  For creating see dataset_create.c, for reading dataset_read.c, for writing
+ * dataset_write.c, for chunks dataset_chunks.c. */
 #include "vol/dataset/dataset_calls.h"
 
 #include <stdlib.h>
@@ -16,6 +19,8 @@
 #include "vol/open/permission_and_flush.h"
 #include "vol/plain/plain_chunks.h"
 #include "vol/vfd/store_driver.h"
+
+/* ---- chunk tables that aren't stored: chunks are looked up in the file (initializer chunklocator) ---- */
 
 /* The text behind @p option in "chunklocator --h5path=/d --filepath=x/f.h5 --bucket=b"; values may contain
  * blanks. */
@@ -126,8 +131,7 @@ static int chunk_locator_run(struct bkt_vobj *o, struct bkt_dsetio *io, struct b
     return BKT_OK;
 }
 
-/* Datasets of domains: queries, and the places of their elements.  For creating see dataset_create.c, for
- * reading dataset_read.c, for writing dataset_write.c, for chunks dataset_chunks.c. */
+/* ---- where elements lie ---- */
 
 /* Operations of a dataset whose elements are not in its own chunks.  Such datasets are read and written one
  * by one. */

@@ -1,3 +1,5 @@
+/* Reads and writes by several processes together: who takes part, what is shared, and the answers of
+ * H5Pget_mpio_actual_io_mode() and the calls like it. */
 #include "vol/dataset/shared_transfer.h"
 
 #include "base/os/comm.h"
@@ -68,8 +70,9 @@ static int store_all(const struct bkt_io *io, int rc, struct bkt_err *err)
     return bkt_comm_agree(io->group, rc, err);
 }
 
-/* The answers of H5Pget_mpio_actual_io_mode() and the calls like it.  HDF5 keeps them as properties of the
- * transfer list.
+/* ---- the answers of H5Pget_mpio_actual_io_mode() and the calls like it ---- */
+
+/* HDF5 keeps them as properties of the transfer list.
  *
  * Type conversion, transforms and filters don't prevent collective access.  But a program that turns
  * selection I/O off (H5Pset_selection_io) asks for HDF5's older way, in which they do: then each process

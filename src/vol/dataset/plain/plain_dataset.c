@@ -1,7 +1,4 @@
-/* The form in which HDF5 stores elements with variable-length parts.
- *
- * H5Dget_type() returns the form in memory, where these parts have another size.  HDF5 moves the members of a
- * compound by the difference, in the order of their offsets. */
+/* The struct of a plain dataset: the form of its stored elements, and HDF5's facts about it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +9,11 @@
 #include "vol/dataset/plain/plain_heaps.h"
 #include "vol/vfd/store_driver.h"
 #include "vol/vfd/store_driver_ahead.h"
+
+/* ---- stored elements that hold addresses ----
+ *
+ * H5Dget_type() returns the form in memory, where parts of variable length have another size.  HDF5 moves the
+ * members of a compound by the difference, in the order of their offsets. */
 
 static void heap_addresses_fini(struct bkt_heap_addresses *s)
 {
@@ -128,7 +130,7 @@ static bool heap_addresses_of(hid_t type, unsigned addr, struct bkt_heap_address
     return ok;
 }
 
-/* Made of HDF5's facts about a dataset. */
+/* ---- HDF5's facts about the dataset ---- */
 
 /* Find the facts that lead to heap addresses in stored elements.  s->addresses.size remains 0 if the form of
  * the elements isn't known. */
@@ -306,6 +308,8 @@ static int take_all(struct bkt_plain_dataset *s, struct bkt_object *o, struct bk
     d->layout.rank = bkt_max_u64(d->space.rank, 1);
     return s->way == BKT_PLAIN_CHUNKED ? take_chunks(s, dcpl, d, err) : take_contiguous(s, d, err);
 }
+
+/* ---- the struct ---- */
 
 /* A page buffer of raw data would keep the bytes that a look-up leaves in HDF5's memory. */
 static bool may_look_up(hid_t dset)

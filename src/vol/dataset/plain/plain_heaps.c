@@ -1,9 +1,5 @@
-/* Heaps between chunks.  HDF5 gives collections and chunks their places in the order in which they are made,
- * so the collections that a chunk names mostly lie before it, between other chunks.  A read of neighbouring
- * chunks takes these gaps with them, which saves the wait between a chunk and its collections.
- *
- * It is a guess, which costs bytes only.  It needs a collection that was seen beside the chunks, and ends for
- * a dataset when most of its collections were elsewhere. */
+/* Reads of elements with heap addresses: their chunks are fetched, then the collections that they name, and
+ * then HDF5 reads. */
 #include "vol/dataset/plain/plain_heaps.h"
 
 #include <stdlib.h>
@@ -17,6 +13,15 @@
 #include "vol/core/transfer_list.h"
 #include "vol/vfd/foresight.h"
 #include "vol/vfd/store_driver_ahead.h"
+
+/* ---- heaps between chunks ----
+ *
+ * HDF5 gives collections and chunks their places in the order in which they are made, so the collections that
+ * a chunk names mostly lie before it, between other chunks.  A read of neighbouring chunks takes these gaps
+ * with them, which saves the wait between a chunk and its collections.
+ *
+ * It is a guess, which costs bytes only.  It needs a collection that was seen beside the chunks, and ends for
+ * a dataset when most of its collections were elsewhere. */
 
 #define GAP_MAX   ((uint64_t)4 << 20) /* bytes of one gap */
 #define GAP_TIMES 16                  /* bytes of a gap for each byte of the chunk before it */
@@ -107,6 +112,8 @@ static uint64_t gaps_join(const struct bkt_plain_dataset *s, struct bkt_fore_ran
         }
     return joined;
 }
+
+/* ---- limits ---- */
 
 /* Bytes that are fetched before a piece is read.  The driver keeps somewhat more. */
 #define BUDGET     ((uint64_t)60 << 20)
