@@ -295,6 +295,31 @@ static void make_alone(const char *name, const char *attr, hid_t alone)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Only some processes have written elements of a dataset when it shrinks, and the first process has not.  All
+ * must go on alike, or the next object differs between them. */
+static void shrink_after_some_wrote(const char *name)
+{
+    hid_t fapl = mpio_list(MPI_INFO_NULL), f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    hid_t d = make_dataset(f, "shrinks", true, true);
+    hsize_t few[2] = {ROWS / 4, COLS}, all[2] = {ROWS, COLS};
+    if (rank > 0)
+        put_rows(d, 0, ROWS, 1, 5);
+    CHECK(H5Fflush(f, H5F_SCOPE_GLOBAL) >= 0, "process %d: H5Fflush: %s", rank, error_text());
+    CHECK(H5Dset_extent(d, few) >= 0, "process %d: H5Dset_extent, smaller: %s", rank, error_text());
+    put_attr(d, "after", 6);
+    hid_t other = make_dataset(f, "other", true, true);
+    CHECK(H5Fflush(f, H5F_SCOPE_GLOBAL) >= 0, "process %d: H5Fflush after a smaller extent: %s", rank,
+          error_text());
+    if (size > 1)
+        check_rows(d, ROWS / 4, 5, "after the smaller extent");
+    CHECK(H5Dset_extent(d, all) >= 0, "process %d: H5Dset_extent: %s", rank, error_text());
+    H5Dclose(other);
+    H5Dclose(d);
+    CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
+    CHECK(H5Fdelete(name, fapl) >= 0, "process %d: H5Fdelete: %s", rank, error_text());
+    H5Pclose(fapl);
+}
+
 /* Each process asks for a domain by itself, then one process replaces it: the group opens the new one. */
 static void asked_before(const char *name)
 {
@@ -325,6 +350,7 @@ int main(int argc, char **argv)
     if (size > 1)
         differ(name);
     remove_it(name);
+    shrink_after_some_wrote(name);
     asked_before(name);
     missing(name);
     int failed = all_failures();
