@@ -2,6 +2,7 @@
  * H5Pget_mpio_actual_io_mode() and the calls like it. */
 #include "vol/dataset/shared_transfer.h"
 
+#include "base/bytes.h"
 #include "base/os/comm.h"
 #include "chunk/write/write.h"
 #include "vol/convert/convert.h"
@@ -95,6 +96,7 @@ enum {
 /* Why a call with a collective list is not collective: bits of H5D_mpio_no_collective_cause_t. */
 struct causes {
     uint32_t here, anywhere; /* in this process, in any */
+    bool datasets_differ;    /* between processes; each of them moves its elements for itself */
 };
 
 /* HDF5's default list must stay as it is.  Programs without MPI end before the question to their list. */
@@ -149,17 +151,28 @@ static uint32_t causes_here(const struct bkt_io *io)
     return v;
 }
 
+static uint64_t digest_datasets(const struct bkt_io *io)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < io->n; i++)
+        digest = io->dsets[i]->obj ? bkt_digest(io->dsets[i]->obj->id.text, BKT_ID_LEN, digest) : digest;
+    return digest;
+}
+
 /* Collective if io->group is set. */
 static int find_causes(const struct bkt_io *io, struct causes *out, struct bkt_err *err)
 {
-    uint64_t bits[CAUSES] = {0};
+    uint64_t bits[CAUSES + 2] = {0};
     *out = (struct causes){0};
     if (!is_reported(io))
         return BKT_OK;
     out->here = out->anywhere = bkt_xfer_is_collective(io->dxpl) ? causes_here(io) : H5D_MPIO_SET_INDEPENDENT;
     for (unsigned i = 0; i < CAUSES; i++)
         bits[i] = out->here >> i & 1;
-    BKT_PASS(bkt_comm_reduce(io->group, BKT_COMM_MAX, bits, CAUSES, err));
+    bits[CAUSES] = digest_datasets(io);
+    bits[CAUSES + 1] = ~bits[CAUSES]; /* becomes the complement of the smallest digest */
+    BKT_PASS(bkt_comm_reduce(io->group, BKT_COMM_MAX, bits, BKT_COUNT(bits), err));
+    out->datasets_differ = bits[CAUSES] != ~bits[CAUSES + 1];
     for (unsigned i = 0; i < CAUSES; i++)
         out->anywhere |= (uint32_t)(bits[i] << i);
     return BKT_OK;
@@ -206,7 +219,7 @@ static void report(const struct bkt_io *io, const struct causes *causes)
 {
     if (!is_reported(io))
         return;
-    bool all = causes->anywhere == H5D_MPIO_COLLECTIVE;
+    bool all = causes->anywhere == H5D_MPIO_COLLECTIVE && !causes->datasets_differ;
     /* Elements elsewhere (virtual, external) are moved by each process for itself. */
     bool chunks = io->dsets[0]->obj && io->dsets[0]->obj->dset.layout.user_cls == BKT_D_CHUNKED;
     H5D_mpio_actual_io_mode_t mode = H5D_MPIO_NO_COLLECTIVE;
@@ -237,7 +250,7 @@ int bkt_shared_transfer(const struct bkt_io *io,
     for (size_t i = 0; i < io->n; i++)
         shared = shared || bkt_shared_is(io->dsets[i]);
     BKT_PASS(find_causes(&own, &causes, err));
-    if (causes.anywhere & (H5D_MPIO_DATATYPE_CONVERSION | H5D_MPIO_DATA_TRANSFORMS))
+    if (causes.datasets_differ || causes.anywhere & (H5D_MPIO_DATATYPE_CONVERSION | H5D_MPIO_DATA_TRANSFORMS))
         own.group = NULL;
     if (shared)
         forget(&own);

@@ -218,6 +218,49 @@ static void selection_off(hid_t f)
     H5Dclose(d);
 }
 
+/* Each process names two equal datasets in a sequence of its own, then only one of them: elements must not
+ * get from one dataset into the other. */
+static void other_datasets(hid_t f, hid_t dxpl)
+{
+    enum { N = ROWS * COLS };
+    hid_t d[2], space = H5I_INVALID_HID, doubles[2] = {H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE};
+    hid_t all[2] = {H5S_ALL, H5S_ALL}, in[2], mine[2], mem[2];
+    double *v[2] = {malloc(N * sizeof(double)), malloc(N * sizeof(double))};
+    hsize_t n = 0;
+    size_t wrong = 0;
+    for (int k = 0; k < 2; k++) {
+        d[k] = make(f, k ? "other1" : "other0", H5T_IEEE_F64LE, 16, 16, false);
+        for (size_t i = 0; i < N; i++)
+            v[k][i] = value_of(i) + 1e6 * k;
+    }
+    int first = rank % 2;
+    space = my_rows(d[0], &n);
+    for (int k = 0; k < 2; k++) {
+        in[k] = d[k ^ first];
+        mine[k] = mem[k] = space;
+    }
+    const void *from[2] = {v[first], v[!first]};
+    CHECK(H5Dwrite_multi(2, in, doubles, mem, mine, dxpl, from) >= 0, "process %d, two sequences: %s", rank,
+          error_text());
+    CHECK(H5Dwrite(in[0], H5T_NATIVE_DOUBLE, space, space, dxpl, v[first]) >= 0, "process %d, one each: %s",
+          rank, error_text());
+    MPI_Barrier(MPI_COMM_WORLD); /* after it, all have written */
+    void *to[2] = {v[first], v[!first]};
+    memset(v[0], 0, N * sizeof(double));
+    memset(v[1], 0, N * sizeof(double));
+    CHECK(H5Dread_multi(rank == 0 ? 1 : 2, in, doubles, all, all, dxpl, to) >= 0, "process %d: %s", rank,
+          error_text());
+    for (size_t i = 0; i < (size_t)N; i++)
+        wrong += v[first][i] != value_of(i) + 1e6 * first ||
+                 (rank > 0 && v[!first][i] != value_of(i) + 1e6 * !first);
+    CHECK(wrong == 0, "process %d: %zu elements of two datasets are wrong", rank, wrong);
+    for (int k = 0; k < 2; k++) {
+        free(v[k]);
+        H5Dclose(d[k]);
+    }
+    H5Sclose(space);
+}
+
 /* A process whose call is senseless fails, and the others with it: nothing hangs. */
 static void one_fails(hid_t f, hid_t dxpl)
 {
@@ -253,6 +296,7 @@ int main(int argc, char **argv)
     points(f, dxpl);
     strings(f, dxpl);
     selection_off(f);
+    other_datasets(f, dxpl);
     one_fails(f, dxpl);
     CHECK(H5Fclose(f) >= 0, "process %d: H5Fclose: %s", rank, error_text());
     if (rank == 0) {

@@ -220,18 +220,34 @@ static struct bkt_comm *group_of(const struct bkt_io *io)
     return f ? bkt_vfd_group(f) : NULL;
 }
 
+static const struct bkt_plain_dataset *plain_dataset(const struct planned *p, size_t k)
+{
+    return (const void *)p->dsets[k];
+}
+
+/* The datasets that are read by chunk, and their places among the @p n of the call. */
+static uint64_t digest_datasets(size_t n, const struct planned *p)
+{
+    uint64_t digest = n;
+    for (size_t k = 0; k < p->io.n; k++) {
+        uint64_t v[] = {p->whose[k], plain_dataset(p, k)->header};
+        digest = bkt_digest(v, sizeof v, digest);
+    }
+    return digest;
+}
+
 /* Chunks that several processes need are fetched by one of them, for datasets that all processes read by
- * chunk.  A process whose own plan failed takes part without one. */
+ * chunk.  If the processes name different datasets, or one's plan failed, each reads for itself. */
 static int hand_on(struct bkt_comm *c, size_t n, const struct planned *p, struct bkt_err *err)
 {
-    uint64_t same[2] = {n, ~(uint64_t)n};
+    uint64_t digest = digest_datasets(n, p), same[] = {digest, ~digest};
     BKT_CLEANUP(bkt_freep) uint64_t *can = calloc(n, sizeof *can);
     BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MAX, same, 2, err));
     BKT_PASS(bkt_comm_agree(c, can ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory"), err));
     if (same[0] != ~same[1] || !can)
         return BKT_OK;
     for (size_t k = 0; k < p->io.n; k++) /* HDF5 leaves memory as it is where a chunk doesn't exist */
-        can[p->whose[k]] = !((const struct bkt_plain_dataset *)(const void *)p->dsets[k])->leaves_missing;
+        can[p->whose[k]] = !plain_dataset(p, k)->leaves_missing;
     BKT_PASS(bkt_comm_reduce(c, BKT_COMM_MIN, can, n, err));
     for (size_t k = 0; k < p->io.n; k++)
         if (can[p->whose[k]])
