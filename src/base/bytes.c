@@ -241,6 +241,22 @@ uint16_t bkt_half_of(double v)
     return (uint16_t)(sign | (((uint32_t)(e + 13) << 10) + n));
 }
 
+uint64_t bkt_bits_of_real(double v, size_t bytes)
+{
+    uint64_t bits;
+    uint32_t bits32;
+    if (bytes == 2)
+        return bkt_half_of(v);
+    if (bytes == sizeof v) {
+        memcpy(&bits, &v, sizeof v);
+        return bits;
+    }
+    float f =
+        fabs(v) < 3.4028235677973366e38 || isnan(v) ? (float)v : copysignf(INFINITY, v < 0 ? -1.0F : 1.0F);
+    memcpy(&bits32, &f, sizeof f);
+    return bits32;
+}
+
 static const char b64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 int bkt_base64_decode(const char *text, size_t n, struct bkt_buf *out)

@@ -75,6 +75,9 @@ void     bkt_put_be(void *p, unsigned bytes, uint64_t v);
 bool bkt_real_of(uint64_t bits, size_t bytes, double *out);
 /** IEEE 754 binary16, rounded to nearest, ties to even. */
 uint16_t bkt_half_of(double v);
+/** The inverse of bkt_real_of(), rounded to nearest.  A number too large for @p bytes (2, 4 or 8) becomes an
+ *  infinity. */
+uint64_t bkt_bits_of_real(double v, size_t bytes);
 
 /** Base64 (RFC 4648 section 4; white space is skipped, padding may be absent).  Appends to @p out, also a
  * part before a failure.  BKT_EFORMAT: not Base64; BKT_ENOMEM. */

@@ -6,21 +6,6 @@
 
 /* ---- arange: value = start + index * step, in the dataset's own type ---- */
 
-static uint64_t float_bits(size_t size, double v)
-{
-    uint64_t u = 0;
-    if (size == 2)
-        return bkt_half_of(v);
-    if (size == 4) {
-        float    f = (float)v;
-        uint32_t w;
-        memcpy(&w, &f, sizeof w);
-        return w;
-    }
-    memcpy(&u, &v, sizeof u);
-    return u;
-}
-
 static bool is_whole(double v) { return fabs(v) < 0x1p62 && v == trunc(v); }
 
 static void arange(const struct bkt_dset *ds, uint64_t index, uint64_t n, unsigned char *dst)
@@ -33,7 +18,7 @@ static void arange(const struct bkt_dset *ds, uint64_t index, uint64_t n, unsign
         if (whole) /* exact beyond 2^53, wraps as the type does */
             bits = (uint64_t)(int64_t)ds->arange_start + index * (uint64_t)(int64_t)ds->arange_step;
         else if (t->cls == BKT_T_FLOAT)
-            bits = float_bits(t->size, v);
+            bits = bkt_bits_of_real(v, t->size);
         else
             bits = fabs(v) < 0x1p63 ? (uint64_t)(int64_t)v : 0;
         (t->big_endian ? bkt_put_be : bkt_put_le)(dst, (unsigned)t->size, bits);

@@ -74,24 +74,11 @@ static bool float_of(const json_t *j, double *out)
 
 static int encode_float(const struct bkt_type *t, const json_t *j, struct bkt_buf *out, struct bkt_err *err)
 {
-    double         d;
-    float          f;
-    uint32_t       bits32;
-    uint64_t       bits;
+    double d;
     unsigned char *at;
     BKT_FAIL_IF(err, !float_of(j, &d), BKT_EFORMAT, "a value of float type is not a number");
     BKT_PASS(grow(out, t->size, &at, err));
-    switch (t->size) {
-    case 2: bits = bkt_half_of(d); break;
-    case 4:
-        f = fabs(d) < 3.4028235677973366e38 || isnan(d) ? (float)d
-                                                        : copysignf(INFINITY, d < 0 ? -1.0F : 1.0F);
-        memcpy(&bits32, &f, 4);
-        bits = bits32;
-        break;
-    default: memcpy(&bits, &d, 8); break;
-    }
-    put_number(t, at, bits);
+    put_number(t, at, bkt_bits_of_real(d, t->size));
     return BKT_OK;
 }
 

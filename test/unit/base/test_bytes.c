@@ -118,10 +118,31 @@ static void halves_round_to_even(void **state)
     assert_int_equal(bkt_half_of(-1e300), 0xfc00);
 }
 
+static void reals_have_their_bits(void **state)
+{
+    static const struct {
+        double v;
+        uint64_t bits[3]; /* in 2, 4 and 8 bytes */
+    } reals[] = {{-0.0, {0x8000, 0x80000000, 0x8000000000000000}},
+                 {1.5, {0x3e00, 0x3fc00000, 0x3ff8000000000000}},
+                 {INFINITY, {0x7c00, 0x7f800000, 0x7ff0000000000000}},
+                 {NAN, {0x7e00, 0x7fc00000, 0x7ff8000000000000}},
+                 {-0x1.fffffefffffffp127,
+                  {0xfc00, 0xff7fffff, 0xc7efffffefffffff}}, /* the last one that is not too large for 4 */
+                 {-0x1.ffffffp127, {0xfc00, 0xff800000, 0xc7effffff0000000}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+        for (unsigned k = 0; k < 3; k++)
+            assert_int_equal(bkt_bits_of_real(reals[i].v, 2U << k), reals[i].bits[k]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(buffers_grow_and_end_in_nul), cmocka_unit_test(impossible_sizes_are_refused),
-                                       cmocka_unit_test(reader_stops_at_the_end_for_good), cmocka_unit_test(base64_vectors),
-                                       cmocka_unit_test(halves_round_to_even)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(buffers_grow_and_end_in_nul),
+                                       cmocka_unit_test(impossible_sizes_are_refused),
+                                       cmocka_unit_test(reader_stops_at_the_end_for_good),
+                                       cmocka_unit_test(base64_vectors),
+                                       cmocka_unit_test(halves_round_to_even),
+                                       cmocka_unit_test(reals_have_their_bits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,10 @@
 /* Emitted JSON parses to the same object, and has the form that HSDS 0.9 reads. */
+#include "base/bytes.h"
+#include "helpers/xorshift.h"
 #include "schema/domain/domain.h"
 #include "schema/jansson/json.h"
 #include "schema/json/documents.h"
+#include "schema/json/reference_text.h"
 #include "schema/json/schema_json.h"
 #include "unit/schema/json/json_testing.h"
 #include "unit/schema/json/model_equal.h"
@@ -200,6 +203,104 @@ static void numbers_in_any_locale(void)
     (void)setlocale(LC_ALL, "C");
 }
 
+/* ---- values: what JSON has comes back byte by byte, and the rest is base64 ---- */
+
+static const char *const value_types[] = {
+    "{'class': 'H5T_FLOAT', 'base': 'H5T_IEEE_F16LE'}",
+    "{'class': 'H5T_FLOAT', 'base': 'H5T_IEEE_F32BE'}",
+    "{'class': 'H5T_FLOAT', 'base': 'H5T_IEEE_F64LE'}",
+    "{'class': 'H5T_INTEGER', 'base': 'H5T_STD_U64BE'}",
+    "{'class': 'H5T_STRING', 'charSet': 'H5T_CSET_UTF8', 'strPad': 'H5T_STR_NULLPAD', 'length': 3}",
+    "{'class': 'H5T_STRING', 'charSet': 'H5T_CSET_ASCII', 'strPad': 'H5T_STR_SPACEPAD', 'length': 3}",
+    "{'class': 'H5T_STRING', 'charSet': 'H5T_CSET_UTF8', 'strPad': 'H5T_STR_NULLTERM', 'length': "
+    "'H5T_VARIABLE'}",
+    "{'class': 'H5T_OPAQUE', 'size': 4}",
+    "{'class': 'H5T_REFERENCE', 'base': 'H5T_STD_REF_OBJ'}",
+    "{'class': 'H5T_ENUM', 'base': {'class': 'H5T_INTEGER', 'base': 'H5T_STD_I8LE'}, 'mapping': {'a': 1}}",
+    "{'class': 'H5T_VLEN', 'size': 'H5T_VARIABLE', 'base': {'class': 'H5T_FLOAT', 'base': 'H5T_IEEE_F16LE'}}",
+    "{'class': 'H5T_ARRAY', 'dims': [1, 1], 'base': {'class': 'H5T_FLOAT', 'base': 'H5T_IEEE_F16LE'}}",
+    "{'class': 'H5T_COMPOUND', 'fields': [{'name': 'a', 'type': {'class': 'H5T_ARRAY', 'dims': [1], 'base': "
+    "'H5T_STD_I8LE'}}]}",
+    "{'class': 'H5T_COMPOUND', 'fields': [{'name': 'a', 'type': 'H5T_IEEE_F16LE'}, {'name': 'b', 'type': "
+    "{'class': 'H5T_VLEN', 'size': 'H5T_VARIABLE', 'base': {'class': 'H5T_VLEN', 'size': 'H5T_VARIABLE', "
+    "'base': 'H5T_STD_I8LE'}}}]}",
+};
+
+static void random_element(const struct bkt_type *t, uint32_t *seed, struct bkt_buf *out)
+{
+    static const char *const refs[] = {"datasets/" DSET_ID, "", "datasets/none", TYPE_ID};
+    static const unsigned char bytes[] = {0,   0,   0xff, 0x7f, 0x7e, 0x7c, 0xfc, 0x80,
+                                          ' ', ' ', 1,    '"',  'a',  0xc3, 0xa9, 0xed};
+    size_t count_at = out->len, n = t->size;
+    if (t->cls == BKT_T_COMPOUND || t->cls == BKT_T_ARRAY) {
+        for (size_t i = 0; i < (t->cls == BKT_T_ARRAY ? t->n_elems : t->n_fields); i++)
+            random_element(t->cls == BKT_T_ARRAY ? t->base : t->fields[i].type, seed, out);
+        return;
+    }
+    if (t->is_var) {
+        n = xorshift32(seed) % 4;
+        CHECK(bkt_buf_add(out, "\0\0\0", 4) == BKT_OK, "memory");
+    }
+    for (size_t i = 0; t->cls == BKT_T_VLEN && i < n; i++)
+        random_element(t->base, seed, out);
+    for (size_t i = 0; t->cls != BKT_T_VLEN && i < n; i++)
+        CHECK(bkt_buf_add(out, bytes + xorshift32(seed) % sizeof bytes, 1) == BKT_OK, "memory");
+    if (t->is_var)
+        bkt_put_le(out->ptr + count_at, 4, out->len - count_at - 4);
+    if (t->cls == BKT_T_OBJREF && xorshift32(seed) % 8)
+        (void)strncpy((char *)out->ptr + count_at, refs[xorshift32(seed) % BKT_COUNT(refs)], n);
+}
+
+static void value_comes_back(const struct bkt_type *t, const struct bkt_space *space, uint32_t *seed,
+                             size_t *n_json)
+{
+    struct bkt_buf value = {0}, text = {0}, back = {0};
+    struct bkt_err err = {.n = 0};
+    struct bkt_nulls nulls = {.n_null = 0};
+    json_t *j = json_object(), *one = NULL, *again = NULL;
+    bool base64 = false;
+    uint64_t n;
+    CHECK(bkt_space_count(space, &n, NULL) == BKT_OK, "count");
+    for (uint64_t i = 0; i < n; i++)
+        random_element(t, seed, &value);
+    CHECK(bkt_value_emit(t, space, &value, &one, &base64, &nulls, &err) == BKT_OK, "%s", err.frame[0].msg);
+    CHECK(bkt_json_set(j, "value", one) == BKT_OK && bkt_json_dump(j, &text, NULL) == BKT_OK &&
+              bkt_json_load(text.ptr, text.len, &again, NULL) == BKT_OK,
+          "%s", bkt_buf_str(&text));
+    CHECK(bkt_value_parse(t, space, json_object_get(again, "value"), base64 ? "base64" : NULL, &back, &err) ==
+                  BKT_OK &&
+              back.len == value.len && memcmp(back.ptr, value.ptr, value.len) == 0,
+          "%s: %s", bkt_buf_str(&text), err.n ? err.frame[0].msg : "other bytes");
+    *n_json += !base64;
+    json_decref(j);
+    json_decref(again);
+    bkt_buf_fini(&value);
+    bkt_buf_fini(&text);
+    bkt_buf_fini(&back);
+}
+
+static void values(void)
+{
+    static const struct bkt_space spaces[] = {{.cls = BKT_S_SCALAR},
+                                              {.cls = BKT_S_SIMPLE, .rank = 1, .dims = {1}},
+                                              {.cls = BKT_S_SIMPLE, .rank = 2, .dims = {2, 1}}};
+    uint32_t seed = 7;
+    for (size_t i = 0; i < BKT_COUNT(value_types); i++) {
+        char *text = json_of(value_types[i]);
+        json_t *j = json_loads(text, 0, NULL);
+        struct bkt_type *t = NULL;
+        struct bkt_err err = {.n = 0};
+        size_t n_json = 0;
+        CHECK(bkt_type_parse(j, &t, &err) == BKT_OK, "%s: %s", text, err.n ? err.frame[0].msg : "");
+        for (unsigned k = 0; t && k < 3000; k++)
+            value_comes_back(t, &spaces[k % BKT_COUNT(spaces)], &seed, &n_json);
+        CHECK(n_json > 100, "%s: %zu of 3000 values have a JSON form", text, n_json);
+        bkt_type_free(t);
+        json_decref(j);
+        free(text);
+    }
+}
+
 /* ---- the sample buckets ---- */
 
 static void doc_round_trip(const char *path, const char *p, size_t n)
@@ -281,6 +382,7 @@ int main(void)
     both_layouts_agree();
     any_text();
     numbers_in_any_locale();
+    values();
     if (fixtures)
         all_below(fixtures);
     CHECK(!fixtures || (n_objects > 200 && n_docs > 10), "%zu objects, %zu documents", n_objects, n_docs);
