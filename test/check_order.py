@@ -26,7 +26,6 @@ tools/source tools/show tools/share tools/cli tools/bucket tools/load tools/load
 """.split()
 KNOWN = set()
 DECLARED = {
-    "schema/domain/domain_impl.h",  # an open domain calls the functions of schema/edit that it declares
     "vol/core/ops.h",  # entries of the tables of operations
 }
 PRIVATE = {  # kinds of stores, and changes, are parts of what stands in the folder above or beside

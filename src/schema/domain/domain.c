@@ -32,7 +32,8 @@ void bkt_domain_destroy(struct bkt_domain *d)
     bkt_siblings_free(d->siblings);
     if (d->attached)
         d->detach(d->attached);
-    bkt_edits_free(d);
+    d->edit_ops->free(d);
+    bkt_map_free(d->alias, free);
     bkt_map_free(d->recorded, free);
     bkt_objects_free(d->objects);
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->stores, &at);)
@@ -63,7 +64,7 @@ int bkt_domain_open_parts(struct bkt_domain *d, struct bkt_err *err)
     BKT_PASS_MEM(err, bkt_text(&d->name, "%s/%s", bkt_store_uri(d->store), d->path));
     d->links   = bkt_links_count_new();
     d->objects = bkt_objects_new(d->store, d->set.meta_cache, bkt_settings_max_object(&d->set));
-    d->edits   = bkt_edits_new();
+    d->edits = d->edit_ops->make();
     BKT_NEED(err, d->links && d->objects && d->edits);
     return BKT_OK;
 }
@@ -146,7 +147,7 @@ static struct bkt_domain *unref(struct bkt_domain *d)
 static struct bkt_domain *find(const char *id)
 {
     struct bkt_domain *d = registry;
-    while (d && (strcmp(d->id, id) != 0 || bkt_edits_foreign(d)))
+    while (d && (strcmp(d->id, id) != 0 || d->edit_ops->foreign(d)))
         d = d->next;
     if (d)
         d->refs++;
@@ -204,13 +205,15 @@ int bkt_registry_add(struct bkt_domain *d, int rc, struct bkt_domain **out)
 }
 
 /* An empty domain: settings copied, @p id taken. */
-static int blank(char **id, const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
+static int blank(const struct bkt_edit_ops *ops, char **id, const struct bkt_settings *set,
+                 struct bkt_domain **out, struct bkt_err *err)
 {
     struct bkt_domain *d = calloc(1, sizeof *d);
     BKT_NEED(err, d);
     (void)pthread_mutex_init(&d->lock, NULL);
-    d->id  = *id;
-    *id    = NULL;
+    d->edit_ops = ops;
+    d->id = *id;
+    *id = NULL;
     int rc = bkt_settings_copy(&d->set, set, err);
     if (rc < 0)
         bkt_domain_destroy(d);
@@ -219,22 +222,22 @@ static int blank(char **id, const struct bkt_settings *set, struct bkt_domain **
     return rc;
 }
 
-int bkt_domain_new(const char *name, const struct bkt_name *n, const struct bkt_settings *set, int busy,
-                   struct bkt_domain **out, struct bkt_err *err)
+int bkt_domain_new(const struct bkt_edit_ops *ops, const char *name, const struct bkt_name *n,
+                   const struct bkt_settings *set, int busy, struct bkt_domain **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *id = NULL;
     BKT_PASS(registry_id(n, set, &id, err));
     BKT_FAIL_IF(err, bkt_registry_has(id), busy, "%s is open in this process", name);
-    return blank(&id, set, out, err);
+    return blank(ops, &id, set, out, err);
 }
 
-int bkt_domain_of_file(struct bkt_store *store, const char *key, const struct bkt_settings *set,
-                       struct bkt_domain **out, struct bkt_err *err)
+int bkt_domain_for_file(const struct bkt_edit_ops *ops, struct bkt_store *store, const char *key,
+                        const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
 {
     struct bkt_domain *d = NULL;
     BKT_CLEANUP(bkt_freep) char *id = strdup("");
     BKT_NEED(err, id);
-    BKT_PASS(blank(&id, set, &d, err));
+    BKT_PASS(blank(ops, &id, set, &d, err));
     d->store = bkt_store_share(store);
     d->refs = 1;
     d->of_file = true;
@@ -267,8 +270,8 @@ static struct bkt_domain *find_fresh(const char *name, const struct bkt_settings
     return any ? find_named(name, set, BKT_NAME_CREATE) : NULL;
 }
 
-static int open_name(const struct bkt_name *n, const struct bkt_settings *set, struct bkt_domain **out,
-                     struct bkt_err *err)
+static int open_name(const struct bkt_edit_ops *ops, const struct bkt_name *n, const struct bkt_settings *set,
+                     struct bkt_domain **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *id = NULL;
     BKT_PASS(registry_id(n, set, &id, err));
@@ -286,37 +289,25 @@ static int open_name(const struct bkt_name *n, const struct bkt_settings *set, s
     if (*out)
         return BKT_OK;
     struct bkt_domain *d = NULL;
-    BKT_PASS(blank(&id, set, &d, err));
+    BKT_PASS(blank(ops, &id, set, &d, err));
     return bkt_registry_add(d, load(d, n, err), out);
 }
 
-static int open_any(const char *name, bool only, const struct bkt_settings *set, struct bkt_domain **out,
-                    struct bkt_err *err)
+int bkt_registry_open(const struct bkt_edit_ops *ops, const char *name, bool only,
+                      const struct bkt_settings *set, struct bkt_domain **out, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     *out = find_fresh(name, set);
     if (*out)
         return BKT_OK;
     BKT_PASS(bkt_name_parse(name, set, only ? BKT_NAME_PROBE : BKT_NAME_OPEN, &n, err));
-    BKT_PASS(open_name(&n, set, out, err));
+    BKT_PASS(open_name(ops, &n, set, out, err));
     (void)pthread_mutex_lock(&registry_lock);
     bool taken = lingering == *out;
     (void)pthread_mutex_unlock(&registry_lock);
     if (taken)
         linger(NULL, false);
     return BKT_OK;
-}
-
-int bkt_domain_open(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
-                    struct bkt_err *err)
-{
-    return open_any(name, false, set, out, err);
-}
-
-int bkt_domain_open_only(const char *name, const struct bkt_settings *set, struct bkt_domain **out,
-                         struct bkt_err *err)
-{
-    return open_any(name, true, set, out, err);
 }
 
 bool bkt_domain_is_open(const char *name, const struct bkt_settings *set)
@@ -328,7 +319,8 @@ bool bkt_domain_is_open(const char *name, const struct bkt_settings *set)
     return d != NULL;
 }
 
-int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err)
+int bkt_registry_probe(const struct bkt_edit_ops *ops, const char *name, const struct bkt_settings *set,
+                       struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d   = NULL;
@@ -345,7 +337,7 @@ int bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bk
     int rc = bkt_name_parse(name, set, BKT_NAME_PROBE, &n, &why);
     bool parsed = rc == BKT_OK;
     if (parsed)
-        rc = open_name(&n, set, &d, &why);
+        rc = open_name(ops, &n, set, &d, &why);
     else if (rc != BKT_ENOMEM)
         rc = BKT_ENOENT;
     switch (rc) {
@@ -395,6 +387,12 @@ const struct bkt_domain_doc *bkt_domain_doc(struct bkt_domain *d) { return &d->d
 const char                  *bkt_domain_name(struct bkt_domain *d) { return d->name; }
 const char                  *bkt_domain_path(struct bkt_domain *d) { return d->path; }
 const struct bkt_id         *bkt_domain_root(struct bkt_domain *d) { return &d->doc.root; }
+
+const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id)
+{
+    const struct bkt_id *to = bkt_map_get(d->alias, id->text, BKT_ID_LEN);
+    return to ? to : id;
+}
 
 int bkt_domain_get(struct bkt_domain *d, const struct bkt_id *id, const struct bkt_object **out,
                    struct bkt_err *err)

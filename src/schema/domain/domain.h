@@ -14,6 +14,8 @@
 
 struct bkt_domain;
 
+/* Opening is defined in schema/edit/open_domain.c: an open domain carries the changes of schema/edit. */
+
 /** Open by name: resolve the bucket, read .domain.json and (v2 and v1) begin to fetch the root group.
  *  @return BKT_OK; BKT_ENOENT: no such domain; BKT_EUNSUP: it is a folder (the message explains how to list
  *          it); BKT_EACCES, … */

@@ -454,7 +454,7 @@ int bkt_domain_delete(const char *name, const struct bkt_settings *set, bool kee
     struct bkt_domain *d = NULL;
     BKT_PASS(bkt_name_parse(name, set, BKT_NAME_OPEN, &n, err));
     BKT_PASS(refuse_link(&n, err));
-    BKT_PASS(bkt_domain_new(name, &n, set, BKT_EBUSY, &d, err));
+    BKT_PASS(bkt_domain_new(&bkt_edit_ops, name, &n, set, BKT_EBUSY, &d, err));
     int rc = delete_domain(d, &n, keep_data, err);
     bkt_domain_destroy(d);
     return rc;

@@ -234,7 +234,7 @@ static int create(const char *name, const struct bkt_settings *set, const struct
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d = NULL;
     BKT_PASS(bkt_name_parse(name, set, BKT_NAME_CREATE, &n, err));
-    BKT_PASS(bkt_domain_new(name, &n, set, how->truncate ? BKT_EBUSY : BKT_EEXIST, &d, err));
+    BKT_PASS(bkt_domain_new(&bkt_edit_ops, name, &n, set, how->truncate ? BKT_EBUSY : BKT_EEXIST, &d, err));
     return bkt_registry_add(d, fill(d, &n, how, root, err), out);
 }
 
@@ -270,7 +270,7 @@ int bkt_domain_open_unseen(const char *name, const struct bkt_settings *set, con
     BKT_CLEANUP(bkt_name_fini) struct bkt_name n = {0};
     struct bkt_domain *d = NULL;
     BKT_PASS(bkt_name_parse(name, set, BKT_NAME_CREATE, &n, err));
-    BKT_PASS(bkt_domain_new(name, &n, set, BKT_EBUSY, &d, err));
+    BKT_PASS(bkt_domain_new(&bkt_edit_ops, name, &n, set, BKT_EBUSY, &d, err));
     return bkt_registry_add(d, fill_unseen(d, &n, root, err), out);
 }
 

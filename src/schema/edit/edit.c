@@ -61,7 +61,7 @@ bool bkt_domain_is_full(struct bkt_domain *d)
 
 /* ---- keeping track ---- */
 
-struct bkt_edits *bkt_edits_new(void)
+static struct bkt_edits *edits_new(void)
 {
     return calloc(1, sizeof(struct bkt_edits));
 }
@@ -96,7 +96,7 @@ void bkt_change_forget(struct bkt_domain *d, struct bkt_change *c)
     change_free(d, c);
 }
 
-void bkt_edits_free(struct bkt_domain *d)
+static void edits_free(struct bkt_domain *d)
 {
     struct bkt_edits *e = d->edits;
     if (!e)
@@ -107,7 +107,6 @@ void bkt_edits_free(struct bkt_domain *d)
         change_free(d, at.value);
     bkt_map_free(e->changes, NULL);
     bkt_map_free(e->loose, NULL);
-    bkt_map_free(e->alias, free);
     bkt_map_free(e->namers, NULL);
     bkt_alias_free_doomed(e);
     bkt_ids_fini(&e->disowned);
@@ -119,6 +118,15 @@ void bkt_edits_free(struct bkt_domain *d)
     free(e);
     d->edits = NULL;
 }
+
+static int held(const struct bkt_domain *d, struct bkt_ids *out)
+{
+    BKT_PASS(bkt_ids_add_keys(out, d->edits->changes));
+    return bkt_ids_add_keys(out, d->edits->loose);
+}
+
+const struct bkt_edit_ops bkt_edit_ops = {
+    .make = edits_new, .free = edits_free, .foreign = bkt_edits_foreign, .held = held};
 
 double bkt_edit_now(struct bkt_edits *e)
 {
@@ -178,7 +186,7 @@ static struct bkt_change *change_there(const struct bkt_domain *d, const struct 
 int bkt_change_of(struct bkt_domain *d, const struct bkt_id *id, struct bkt_change **out, struct bkt_err *err)
 {
     BKT_PASS(bkt_domain_may_write(d, 0, err));
-    id = d->edits->alias ? bkt_alias_of(d, id) : id;
+    id = d->alias ? bkt_alias_of(d, id) : id;
     *out = change_there(d, id);
     BKT_FAIL_IF(err, *out && (*out)->removed, BKT_ENOENT, "object %s has been removed", id->text);
     if (!*out)

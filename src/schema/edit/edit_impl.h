@@ -103,8 +103,6 @@ struct bkt_edits {
     struct bkt_map *loose;              /* objects that lost their last link while they were held */
     double clock;                       /* the latest time stamp given out */
     const struct bkt_edit_hooks *hooks; /* NULL: none */
-    /* ids that this process made -> struct bkt_id of the objects that stand for them now; NULL: none */
-    struct bkt_map *alias;
     /* ids of objects that got attributes with references once the domain was stored */
     struct bkt_map *namers;
     /* this process's objects that other writers' objects stand for, to be deleted once nothing stored names
@@ -146,6 +144,11 @@ struct bkt_edits {
     char **folders;         /* paths of folders that lack a document, outermost first */
     size_t n_folders;
 };
+
+/** For struct bkt_domain; edit.c. */
+extern const struct bkt_edit_ops bkt_edit_ops;
+/** Whether the changes were made by the process that this one was forked from, which has to store them. */
+bool bkt_edits_foreign(const struct bkt_domain *d);
 
 /** Forget one object's deltas, and release the object. */
 void              bkt_change_forget(struct bkt_domain *d, struct bkt_change *c);

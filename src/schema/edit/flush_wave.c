@@ -85,7 +85,7 @@ static int build(struct wave *w, struct bkt_change *c, const struct bkt_buf *bas
     c->same = false;
     if (c->is_new) {
         BKT_PASS(bkt_object_emit(c->obj, &c->text, err));
-        if (w->d->edits->alias)
+        if (w->d->alias)
             (void)bkt_edit_name_theirs(w->d, c->text.ptr, c->text.len);
         c->state = BKT_PUT_READY;
         return BKT_OK;

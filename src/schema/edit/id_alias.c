@@ -10,21 +10,14 @@
 #include "schema/edit/edit_impl.h"
 #include "schema/json/schema_json.h"
 
-const struct bkt_id *bkt_alias_of(const struct bkt_domain *d, const struct bkt_id *id)
-{
-    const struct bkt_id *to = d->edits ? bkt_map_get(d->edits->alias, id->text, BKT_ID_LEN) : NULL;
-    return to ? to : id;
-}
-
 /* Ids keep their length, so text is changed in place.  Each begins with a letter and '-', whatever its kind
  * and version. */
 bool bkt_edit_name_theirs(const struct bkt_domain *d, void *p, size_t n)
 {
-    const struct bkt_edits *e = d->edits;
     char *text = p;
     bool found = false;
-    for (size_t i = 1; bkt_map_count(e->alias) && i + BKT_ID_LEN <= n + 1; i++) {
-        const struct bkt_id *to = text[i] == '-' ? bkt_map_get(e->alias, text + i - 1, BKT_ID_LEN) : NULL;
+    for (size_t i = 1; bkt_map_count(d->alias) && i + BKT_ID_LEN <= n + 1; i++) {
+        const struct bkt_id *to = text[i] == '-' ? bkt_map_get(d->alias, text + i - 1, BKT_ID_LEN) : NULL;
         if (to)
             memcpy(text + i - 1, to->text, BKT_ID_LEN);
         found |= to != NULL;

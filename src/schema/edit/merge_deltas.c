@@ -295,7 +295,7 @@ static int attr_value(const struct bkt_domain *d, const struct bkt_attr *a, bool
                       struct bkt_err *err)
 {
     BKT_PASS(bkt_attr_emit(a, all, out, err));
-    return d->edits->alias ? bkt_alias_json(d, out, err) : BKT_OK;
+    return d->alias ? bkt_alias_json(d, out, err) : BKT_OK;
 }
 
 /* Whether a new attribute of the object in memory can be stored by its name: @p stored has no attribute of

@@ -295,7 +295,7 @@ static int take_place(struct bkt_domain *d, const struct rival *r, struct bkt_ob
         c->id = r->theirs;
         bkt_change_forget(d, c);
     }
-    struct bkt_id *alias = bkt_map_make(&d->edits->alias, r->ours.text, BKT_ID_LEN, sizeof *alias);
+    struct bkt_id *alias = bkt_map_make(&d->alias, r->ours.text, BKT_ID_LEN, sizeof *alias);
     BKT_NEED(err, alias);
     *alias = r->theirs;
     bkt_object_swap(mine, o);

@@ -5,7 +5,7 @@
 
 #include "base/os/clock.h"
 #include "base/os/thread.h"
-#include "schema/edit/edit_impl.h"
+#include "schema/domain/domain_impl.h"
 
 /* Groups asked for ahead of the one that is counted: as many as there are connections. */
 #define WAVE 256
@@ -102,8 +102,7 @@ static int walk_one(struct bkt_domain *d, struct bkt_links_count *c, const struc
 static int push_held(const struct bkt_domain *d, struct bkt_links_count *c, struct bkt_ids *q)
 {
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids held = {0};
-    BKT_PASS(bkt_ids_add_keys(&held, d->edits->changes));
-    BKT_PASS(bkt_ids_add_keys(&held, d->edits->loose));
+    BKT_PASS(d->edit_ops->held(d, &held));
     for (size_t i = 0; i < held.n; i++)
         BKT_PASS(see(c, &held.v[i], q));
     return BKT_OK;
