@@ -17,8 +17,13 @@
 #include "schema/domain/domain.h"
 #include "schema/model/model.h"
 
-/* ---- datasets opened for input ---- */
-struct bkt_dsetio; /* one dataset's pipeline, chunk locations and cache keys; refcounted */
+/* ---- datasets opened for their elements ---- */
+
+/** The I/O side of a dataset, whose description is a struct bkt_dset (model.h): where the elements lie, how
+ * chunks are encoded, and the numbers under which the caches keep them.  An open handle of a dataset has one.
+ * Reads, writes and questions about chunks take it, under the name `io`.  (vol's struct bkt_io is one call of
+ * H5Dread() or H5Dwrite().) */
+struct bkt_dsetio;
 
 /** Find code for a filter that this build doesn't decode.  Called on the program's thread only.  NULL: not
  *  found.  (vol asks HDF5 and its plugin path.) */

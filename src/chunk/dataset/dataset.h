@@ -1,4 +1,4 @@
-/* One dataset opened for input, as reading and writing share it. */
+/* The inside of struct bkt_dsetio (chunk.h), which reading and writing share. */
 #pragma once
 
 #include <pthread.h>
@@ -43,6 +43,7 @@ struct bkt_chunk_file {
 
 enum bkt_where { BKT_AT_NONE, BKT_AT_OBJECTS, BKT_AT_CONTIGUOUS, BKT_AT_CHUNKS, BKT_AT_TABLE };
 
+/** See chunk.h.  `where` decides which members have a meaning. */
 struct bkt_dsetio {
     struct bkt_domain *dom;
     const struct bkt_object *obj;
