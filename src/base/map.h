@@ -22,7 +22,7 @@ void *bkt_map_get(const struct bkt_map *m, const void *key, size_t n);
 /** Add or replace a value.  @p old (may be NULL) gets the replaced value, or NULL.  BKT_ENOMEM: the map has
  * the same entries as before. */
 BKT_NODISCARD int bkt_map_put(struct bkt_map *m, const void *key, size_t n, void *value, void **old);
-/** The same for a map that is made when it gets its first key: *m is NULL before. */
+/** As bkt_map_put(), for a map that is made when it gets its first key: *m is NULL before. */
 BKT_NODISCARD int bkt_map_set(struct bkt_map **m, const void *key, size_t n, void *value, void **old);
 /** The zeroed memory of @p size bytes that is the key's value, made with the key if it is new; free() frees
  *  it.  NULL: out of memory. */

@@ -11,7 +11,7 @@ static inline time_t bkt_seconds_now(void)
     return t.tv_sec;
 }
 
-/** The same with the fraction of the second. */
+/** As bkt_seconds_now(), with the fraction of the second. */
 static inline double bkt_clock_now(void)
 {
     struct timespec t = {0, 0};

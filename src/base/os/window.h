@@ -35,7 +35,7 @@ void bkt_window_add(struct bkt_window *w, uint64_t cost);
 /** A task has ended.  The window may be freed when this returns.  Takes the lock for the last task only, and
  * to wake the thread that waits for room. */
 void bkt_window_leave(struct bkt_window *w, uint64_t cost);
-/** The same with the lock held: wakes all waiting threads. */
+/** As bkt_window_leave(), with the lock held: wakes all waiting threads. */
 void bkt_window_end(struct bkt_window *w, uint64_t cost);
 /** A task needs less memory from now on; lock held.  Wakes all waiting threads. */
 void bkt_window_resize(struct bkt_window *w, uint64_t *cost, uint64_t now);

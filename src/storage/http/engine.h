@@ -38,7 +38,7 @@ struct bkt_net {
  * not a file; BKT_ENOMEM. */
 BKT_NODISCARD int bkt_net_init(struct bkt_net *net, const char *origin, const struct bkt_settings *set,
                                struct bkt_err *err);
-/** The same way to another origin.  BKT_ENOMEM. */
+/** As bkt_net_init(), in the same way as @p from, for another origin.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_net_copy(struct bkt_net *net, const struct bkt_net *from, const char *origin);
 void              bkt_net_fini(struct bkt_net *net);
 /** As bkt_store_pace(). */

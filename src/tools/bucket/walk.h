@@ -47,9 +47,9 @@ BKT_NODISCARD int bkt_reach_also(const struct bkt_reached *r, const struct bkt_i
 BKT_NODISCARD int bkt_reach(struct bkt_domain *d, int (*each)(const struct bkt_reached *r, void *arg),
                             void *arg, struct bkt_err *err);
 
-/** The same from the objects @p among that a program keeps without a link (H5Oincr_refcount), and finds by
- *  their tokens.  An object that doesn't exist, or isn't well-formed, isn't kept; one that can't be read may
- *  be.  @p each gets objects that bkt_reach() has reached, too. */
+/** As bkt_reach(), from the objects @p among that a program keeps without a link (H5Oincr_refcount), and
+ * finds by their tokens.  An object that doesn't exist, or isn't well-formed, isn't kept; one that can't be
+ * read may be.  @p each gets objects that bkt_reach() has reached, too. */
 BKT_NODISCARD int bkt_reach_kept(struct bkt_domain *d, const struct bkt_ids *among,
                                  int (*each)(const struct bkt_reached *r, void *arg), void *arg,
                                  struct bkt_err *err);

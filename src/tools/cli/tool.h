@@ -124,7 +124,7 @@ char *bkt_tool_info(const struct bkt_tool *t);
 
 /** h5_start() with these settings. */
 BKT_NODISCARD int bkt_tool_start(const struct bkt_tool *t, hid_t *fapl, struct bkt_err *err);
-/** The same, and open a file or domain for reading with HDF5. */
+/** As bkt_tool_start(), and open a file or domain for reading with HDF5. */
 BKT_NODISCARD int bkt_tool_open(const struct bkt_tool *t, const char *name, hid_t *out, struct bkt_err *err);
 
 struct plain_file;
@@ -136,7 +136,8 @@ BKT_NODISCARD int bkt_tool_instead(const struct bkt_tool *t, struct plain_file *
 
 /** "h5bucket VERB: text".  @return BKT_EXIT_FAIL */
 int bkt_tool_fail(const struct bkt_tool *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** The same with the error, root cause last.  @p what: the name that it is about, or NULL. */
+/** As bkt_tool_fail(), with the text of the error, root cause last.  @p what: the name that it is about, or
+ * NULL. */
 int bkt_tool_error(const struct bkt_tool *t, const char *what, const struct bkt_err *err);
 /** Wrong usage: text and how to get help.  @return BKT_EXIT_USAGE */
 int bkt_tool_usage(const struct bkt_tool *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -61,7 +61,7 @@ BKT_NODISCARD int load_open_beside(void *load, const char *name, hid_t *out, str
  *  reported); negative: failed. */
 BKT_NODISCARD int load_link(struct load_job *l, hid_t src_dset, hid_t dst_dset, const char *path,
                             struct bkt_err *err);
-/** The same from a survey made elsewhere (a chunk map). */
+/** As load_link(), from a survey made elsewhere (a chunk map). */
 BKT_NODISCARD int load_link_survey(struct load_job *l, const struct survey *s, size_t elem_size,
                                    hid_t dst_dset, const char *path, struct bkt_err *err);
 

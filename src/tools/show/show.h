@@ -25,7 +25,7 @@ void bkt_show_time(struct bkt_buf *b, double seconds);             /* 2026-01-31
 void bkt_show_bytes(struct bkt_buf *b, uint64_t n, bool human);    /* 1234567, or 1.2M */
 /** Text for a terminal: control characters and what isn't UTF-8 become \xNN. */
 void bkt_show_name(struct bkt_buf *b, const char *name);
-/** The same for a message, or for a text that may be a URL: without its secrets (url.h). */
+/** As bkt_show_name(), for a message, or for a text that may be a URL: without its secrets (url.h). */
 void bkt_show_url(struct bkt_buf *b, const char *text);
 
 const char *bkt_show_kind(enum bkt_kind k);                 /* group, dataset, datatype */

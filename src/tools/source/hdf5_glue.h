@@ -13,7 +13,7 @@ void h5_closep(hid_t *id);
  *  that failed. */
 int h5_fail(struct bkt_err *err, const char *what);
 
-/** The same for stored data that can't be read: gives BKT_EFORMAT. */
+/** As h5_fail(), for stored data that can't be read: gives BKT_EFORMAT. */
 int h5_unreadable(struct bkt_err *err, const char *what);
 
 /** H5Fopen() for reading with a given access list, quiet; *out is negative on failure.  BKT_EHDF5. */

@@ -47,7 +47,7 @@ struct bkt_verify {
 /** Report a problem.  @p kind: a word for programs: missing, malformed, reference, changed, chunk, … */
 void bkt_verify_problem(struct bkt_verify *v, const char *kind, const char *path, const char *id,
                         const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/** The same, with the messages of @p why. */
+/** As bkt_verify_problem(), with the messages of @p why. */
 void bkt_verify_failed(struct bkt_verify *v, const char *kind, const char *path, const char *id,
                        const struct bkt_err *why);
 /** Report a raw file that differs from what the dataset expects.  It doesn't count as a problem, since HDF5

@@ -16,7 +16,8 @@ BKT_NODISCARD int bkt_attr_data_size(const struct bkt_attr *a, hsize_t *out, str
 /** Fill in the outputs of H5Aget_info(), with the given number. */
 BKT_NODISCARD int bkt_attr_describe(const struct bkt_attr *a, size_t number, H5A_info_t *out,
                                     struct bkt_err *err);
-/** The same with the attribute's own number.  @p a: an attribute of @p obj, whose list is settled. */
+/** As bkt_attr_describe(), with the attribute's own number.  @p a: an attribute of @p obj, whose list is
+ * settled. */
 BKT_NODISCARD int bkt_attr_info(const struct bkt_object *obj, const struct bkt_attr *a, H5A_info_t *out,
                                 struct bkt_err *err);
 /** H5Aiterate().  Returns the value of the program's callback; BKT_ECANCEL if that is negative; BKT_EINVAL:

@@ -5,10 +5,11 @@
 #include "vol/convert/convert.h"
 #include "vol/core/vol.h"
 
-/** @p loc: by name or by index.  A missing link is not yet an error. */
+/** Find the link that a call is about.  @p loc: by name or by index.  A missing link is not yet an error.
+ *  @param out  zeroed; bkt_link_place_fini(), also after a failure */
 BKT_NODISCARD int bkt_link_place(struct bkt_vobj *obj, const H5VL_loc_params_t *loc,
                                  struct bkt_link_place *out, struct bkt_err *err);
-/** The same by name alone. */
+/** As bkt_link_place(), by name alone. */
 BKT_NODISCARD int bkt_link_place_at(struct bkt_vobj *obj, const char *path, hid_t lapl,
                                     struct bkt_link_place *out, struct bkt_err *err);
 void bkt_link_place_fini(struct bkt_link_place *p); /* closes its group */

@@ -95,7 +95,8 @@ BKT_NODISCARD int bkt_convert_from_space(hid_t space, struct bkt_space *out, str
  *  than the extent, ...) */
 BKT_NODISCARD int bkt_convert_from_dcpl(struct bkt_vobj *in_file, hid_t dcpl, hid_t type, hid_t file_type,
                                         hid_t space, struct bkt_object *o, struct bkt_err *err);
-/** The same for groups (also the root group, from the file's creation list) and committed datatypes. */
+/** As bkt_convert_from_dcpl(), for groups (also the root group, from the file's creation list) and committed
+ * datatypes. */
 BKT_NODISCARD int bkt_convert_from_ocpl(hid_t ocpl, struct bkt_object *o, struct bkt_err *err);
 
 /** The program's elements -> stored form; types of fixed size are packed.  See values_to_memory.h for large

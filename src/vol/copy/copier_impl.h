@@ -43,7 +43,7 @@ struct bkt_copier {
 /* ---- copier.c ---- */
 /** Record HDF5's message of the call that failed just now. */
 int bkt_copy_failed(const struct bkt_copier *c, const char *what);
-/** The same for a call that reads the source. */
+/** As bkt_copy_failed(), for a call that reads the source. */
 int bkt_copy_unreadable(const struct bkt_copier *c, const char *what);
 /** The code for a failed call that read the source: BKT_EFORMAT in place of BKT_EHDF5, if a tool copies.  The
  *  tool leaves unreadable parts out, if its user wants that. */

@@ -45,7 +45,7 @@ BKT_NODISCARD int bkt_written_join(struct bkt_written *c, const struct bkt_writt
 BKT_NODISCARD int bkt_written_regrid(struct bkt_written *c, const struct bkt_written *grid);
 /** Add all chunks from @p lo to @p hi, places in its grid.  BKT_EUNSUP: there are too many. */
 BKT_NODISCARD int bkt_written_cells(struct bkt_written *c, const hsize_t *lo, const hsize_t *hi);
-/** The same for a range of indices. */
+/** As bkt_written_cells(), for a range of indices. */
 BKT_NODISCARD int bkt_written_range(struct bkt_written *c, uint64_t first, uint64_t last);
 /** The offset of the chunk's first element. */
 void bkt_written_offset(const struct bkt_written *c, uint64_t index, hsize_t *offset);

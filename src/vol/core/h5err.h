@@ -11,23 +11,23 @@
  *  @param rc  the code of the failed call, which is all that is reported if @p err has no message */
 herr_t bkt_h5err_publish(const struct bkt_err *err, int rc);
 
-/** The same for a file that could not be opened or created.  If the reason has an errno, it is reported in
- *  the form of HDF5's own file drivers; from that form h5py makes FileNotFoundError, FileExistsError and
- *  PermissionError. */
+/** As bkt_h5err_publish(), for a file that could not be opened or created.  If the reason has an errno, it is
+ * reported in the form of HDF5's own file drivers; from that form h5py makes FileNotFoundError,
+ * FileExistsError and PermissionError. */
 herr_t bkt_h5err_publish_file(const struct bkt_err *err, int rc);
 
 /** Call after one of the connector's HDF5 calls failed: copy its innermost message into @p err, clear the
  *  stack, return BKT_EHDF5.  @p what: the attempted action. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);
 
-/** The same for a program's own call on a plain HDF5 file: HDF5's message is the root cause as it is, since
- * programs look at it. */
+/** As bkt_h5err_capture(), for a program's own call on a plain HDF5 file: HDF5's message is the root cause as
+ * it is, since programs look at it. */
 int bkt_h5err_capture_native(struct bkt_err *err, const char *what);
 
 /** Make a call of HDF5 on behalf of the program.  A failure is captured (h5err.h), and HDF5 doesn't print
  *  it: the program sees it once, when the connector's callback has failed.  Returns a bkt code. */
 #define BKT_PASS_H5(err, call, what) BKT_PASS_H5_BY(bkt_h5err_capture, (err), (call), (what))
-/** The same, by bkt_h5err_capture_native(). */
+/** As BKT_PASS_H5(), by bkt_h5err_capture_native(). */
 #define BKT_PASS_NATIVE(err, call, what) BKT_PASS_H5_BY(bkt_h5err_capture_native, (err), (call), (what))
 #define BKT_PASS_H5_BY(capture, err, call, what)                                                             \
     __extension__({                                                                                          \

@@ -24,7 +24,7 @@ static inline hid_t bkt_hid_take(hid_t *id)
     *id         = H5I_INVALID_HID;
     return taken;
 }
-/** The same to the caller's @p out; BKT_OK. */
+/** As bkt_hid_take(), to the caller's @p out; BKT_OK. */
 static inline int bkt_hid_give(hid_t *id, hid_t *out)
 {
     *out = bkt_hid_take(id);

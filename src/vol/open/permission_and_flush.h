@@ -11,8 +11,8 @@
 BKT_NODISCARD int bkt_file_may_change(struct bkt_file *f, unsigned need, const char *what,
                                       struct bkt_err *err);
 
-/** The same for a change of metadata, once before it begins.  If changes take up too much memory, they are
- * stored now; so links and attributes may move in memory. */
+/** As bkt_file_may_change(), for a change of metadata, once before it begins.  If changes take up too much
+ * memory, they are stored now; so links and attributes may move in memory. */
 BKT_NODISCARD int bkt_file_begin_change(struct bkt_file *f, unsigned need, const char *what,
                                         struct bkt_err *err);
 

@@ -53,7 +53,7 @@ BKT_NODISCARD int bkt_new_link_link(struct bkt_new_link *s, struct bkt_link *l, 
  * @param out  an object for HDF5 */
 BKT_NODISCARD int bkt_new_link_put(struct bkt_new_link *s, const struct bkt_vobj *at, struct bkt_object *o,
                                    struct bkt_vobj **out, struct bkt_err *err);
-/** The same in two steps, for an object that has to be completed before other writers see it.
+/** As bkt_new_link_put(), in two steps, for an object that has to be completed before other writers see it.
  * bkt_new_link_make() adds an object that knows its future path, bkt_new_link_show() the link to it. */
 BKT_NODISCARD int bkt_new_link_make(const struct bkt_new_link *s, const struct bkt_vobj *at,
                                     struct bkt_object *o, struct bkt_vobj **out, struct bkt_err *err);

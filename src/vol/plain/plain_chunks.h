@@ -16,7 +16,7 @@
  * @return BKT_OK; BKT_EHDF5; BKT_EFORMAT: a grid of more than 2^64 chunks */
 BKT_NODISCARD int bkt_file_chunks(hid_t dset, int (*each)(void *arg, const struct bkt_file_chunk *c),
                                   void *arg, struct bkt_err *err);
-/** The same as a list, for bkt_dsetio_set_found().  BKT_EFORMAT: there are more than @p most.
+/** As bkt_file_chunks(), as a list for bkt_dsetio_set_found().  BKT_EFORMAT: there are more than @p most.
  *  @param out  never NULL; the caller's (free()) */
 BKT_NODISCARD int bkt_file_chunks_found(hid_t dset, size_t most, struct bkt_file_chunk **out, size_t *n,
                                         struct bkt_err *err);

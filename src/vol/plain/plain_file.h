@@ -11,8 +11,8 @@
  *          nothing; BKT_EHDF5 */
 BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out,
                                   struct bkt_err *err);
-/** The same for the file that a link or virtual dataset names.  A file that is not HDF5's is BKT_EHDF5: HDF5
- *  fails then, too. */
+/** As bkt_native_file(), for the file that a link or virtual dataset names.  A file that is not HDF5's is
+ * BKT_EHDF5: HDF5 fails then, too. */
 BKT_NODISCARD int bkt_native_linked(const char *path, unsigned flags, hid_t like, hid_t *out,
                                     struct bkt_err *err);
 

@@ -47,7 +47,7 @@ struct bkt_fore_range {
  *  @param r  @p n of them, sorted here by place */
 BKT_NODISCARD int bkt_foresight_begin(struct bkt_foresight *f, struct bkt_fore_range *r, size_t n,
                                       struct bkt_err *err);
-/** The same, and wait for them. */
+/** As bkt_foresight_begin(), and wait for the ranges. */
 BKT_NODISCARD int bkt_foresight_fetch(struct bkt_foresight *f, struct bkt_fore_range *r, size_t n,
                                       struct bkt_err *err);
 

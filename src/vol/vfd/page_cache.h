@@ -72,8 +72,8 @@ BKT_NODISCARD int bkt_page_cache_ask(struct bkt_page_cache *c, uint64_t off, uin
 
 /** Copy bytes from @p off on that are here without a gap, at most @p len.  Returns their number. */
 uint64_t bkt_page_cache_copy(struct bkt_page_cache *c, uint64_t off, uint64_t len, void *to);
-/** The same bytes in place, until the cache is asked for something else.  NULL: not all are here, or they
- * came by several requests. */
+/** The bytes from @p off on in place, until the cache is asked for something else.  NULL: not all are here,
+ * or they came by several requests. */
 const void *bkt_page_cache_view(const struct bkt_page_cache *c, uint64_t off, uint64_t len);
 
 /** The number of pages of this MiB of the file that the program has asked for. */
