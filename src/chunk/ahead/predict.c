@@ -1,12 +1,14 @@
 /* Reading ahead of the program: the data that a pattern predicts are read into the caches, on threads of the
  * process, while the program works on what it has.
  *
- *   slabs      a dataset read in steps of one size: the next steps, within setting read_ahead (predict.c)
+ *   slabs      a dataset read in steps of one size: the next steps, within setting read_ahead
  *   siblings   small datasets of a group opened and read in order: the next ones, all together
  *
  * A job is one bkt_read_now() without a destination.  A read that needs the data of a running job waits for
  * the job.  Jobs that have not begun are left to the read.  Local stores, and domains that were
  * written to, have no read-ahead. */
+#include "chunk/ahead/predict.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +125,7 @@ static bool does_it(struct bkt_ahead_job *job, const void *arg)
 }
 
 /* Call before a read of the program: waits for jobs that read the same data, or takes them over. */
-static void ahead_before(struct bkt_read *reads, size_t n)
+void bkt_ahead_before(struct bkt_read *reads, size_t n)
 {
     for (size_t i = 0; bkt_ahead_any() && i < n; i++) {
         bool   waited = false;
@@ -428,7 +430,7 @@ static void sibling_read(struct bkt_dsetio *io, struct bkt_ahead_note *note, con
 
 /* ---- after a read ---- */
 
-static void ahead_after(struct bkt_read *reads, size_t n)
+void bkt_ahead_after(struct bkt_read *reads, size_t n)
 {
     struct bkt_dsetio *io = reads[0].io;
     if (n != 1 || !io->set->read_ahead || !io->cache || io->bad.code || io->where == BKT_AT_NONE ||
@@ -442,19 +444,4 @@ static void ahead_after(struct bkt_read *reads, size_t n)
         slab_read(io, reads[0].file);
     sibling_read(io, note, reads[0].file);
     atomic_flag_clear(&note->busy);
-}
-
-/* ---- the layer's entrance for programs' reads ---- */
-
-int bkt_read_datasets(struct bkt_read *reads, size_t n, struct bkt_err *err)
-{
-    if (!n)
-        return BKT_OK;
-    if (bkt_read_is_blind(reads))
-        return bkt_read_now(reads, n, err);
-    ahead_before(reads, n);
-    int rc = bkt_read_now(reads, n, err);
-    if (rc == BKT_OK)
-        ahead_after(reads, n);
-    return rc;
 }

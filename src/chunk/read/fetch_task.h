@@ -13,13 +13,8 @@
 #pragma once
 
 #include "base/os/window.h"
+#include "chunk/read/prefault.h"
 #include "chunk/read/segments.h"
-
-/** Memory that is made present (read.c), from `at` on. */
-struct bkt_prefault {
-    uintptr_t at, end;
-    bool      huge; /* may be in huge pages */
-};
 
 /** One bkt_read_now(). */
 struct bkt_read_call {
@@ -136,12 +131,6 @@ struct bkt_receive_chunks_task {
 bool bkt_receive_chunks_fit(const struct bkt_read_segment *segs, size_t n);
 /** As bkt_req.sink, with a struct bkt_receive_chunks_task. */
 void bkt_receive_chunks_sink(void *task, uint64_t at, const void *data, size_t n);
-
-/** Prepare to give pages to the memory that a read fills, if it is fresh and large enough; otherwise the
- *  first step is the last one. */
-void bkt_prefault_init(struct bkt_prefault *p, const struct bkt_target *t);
-/** Give pages to some more of the memory.  False: all of it has pages. */
-bool bkt_prefault_step(struct bkt_prefault *p);
 
 /* ---- decode_task.c ---- */
 /** Decode the @p n stored bytes @p in of a chunk to the caller, and to the cache. */
