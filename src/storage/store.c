@@ -1,4 +1,4 @@
-/* Stores in general: argument checks, counting, tracing.  See store_open.c for the kinds of stores.
+/* Stores in general: argument checks, completions, tracing.  See store_open.c for the kinds of stores.
  *
  * A completion may arrive while the same thread runs another completion.  It is deferred until the other one
  * returns.  So a done() that starts the next request never nests, however long the chain. */
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/num.h"
 #include "base/os/fork.h"
@@ -240,66 +239,6 @@ static void note(const struct bkt_store *st, const struct bkt_req *req)
                   req->op == BKT_PUT ? (uint64_t)req->put_len : req->n);
 }
 
-const char *bkt_etag_bare(const char *etag, size_t *n)
-{
-    etag += strncmp(etag, "W/", 2) == 0 ? 2 : 0;
-    etag += *etag == '"';
-    *n = strcspn(etag, "\"");
-    return etag;
-}
-
-bool bkt_etag_same(const char *a, const char *b)
-{
-    size_t      n, m;
-    const char *x = bkt_etag_bare(a, &n), *y = bkt_etag_bare(b, &m);
-    return n && n == m && memcmp(x, y, n) == 0;
-}
-
-bool bkt_version_get(const struct bkt_version *v, struct bkt_version *out)
-{
-    bkt_state_lock();
-    *out = *v;
-    bkt_state_unlock();
-    return out->known;
-}
-
-const char *bkt_version_condition(const struct bkt_version *v)
-{
-    return v->etag[0] && strncmp(v->etag, "W/", 2) != 0 ? v->etag : NULL;
-}
-
-void bkt_version_forget(struct bkt_version *v)
-{
-    bkt_state_lock();
-    v->known = false;
-    bkt_state_unlock();
-}
-
-/* ETags alone decide, if both are known.  Otherwise a change shows in size and time, if the server sends
- * these. */
-static bool same_version(const struct bkt_version *v, const struct bkt_req *req)
-{
-    bool reported = v->size != UINT64_MAX && req->size != UINT64_MAX && v->mtime != 0 && req->mtime != 0;
-    if (v->etag[0] && req->etag[0])
-        return bkt_etag_same(v->etag, req->etag);
-    if (v->etag[0] && !reported) /* this answer lacks the ETag that others have */
-        return false;
-    return (v->size == req->size || v->size == UINT64_MAX || req->size == UINT64_MAX) &&
-           (v->mtime == req->mtime || v->mtime == 0 || req->mtime == 0);
-}
-
-bool bkt_version_fits(struct bkt_version *v, const struct bkt_req *req)
-{
-    bkt_state_lock();
-    bool same = !v->known || same_version(v, req);
-    if (!v->known) {
-        *v = (struct bkt_version){.known = true, .size = req->size, .mtime = req->mtime};
-        memcpy(v->etag, req->etag, sizeof v->etag);
-    }
-    bkt_state_unlock();
-    return same;
-}
-
 static void compare_version(const struct bkt_store *st, struct bkt_req *req)
 {
     if (!bkt_version_fits(req->version, req))
@@ -348,55 +287,6 @@ void bkt_store_finish(struct bkt_store *st, struct bkt_req *req)
     }
     turn.busy = false;
 }
-
-/* ---- counts ---- */
-
-#define N_COUNTERS (sizeof(struct bkt_stats) / sizeof(uint64_t))
-
-static _Atomic uint64_t counters[N_COUNTERS];
-static pthread_once_t   stats_once = PTHREAD_ONCE_INIT;
-static pid_t            stats_owner; /* a forked child does not print its parent's counts */
-
-void bkt_stats_add(size_t counter, uint64_t n)
-{
-    atomic_fetch_add_explicit(&counters[counter], n, memory_order_relaxed);
-}
-
-void bkt_stats_get(struct bkt_stats *out)
-{
-    uint64_t v[N_COUNTERS] = {0};
-    for (size_t i = 0; i < N_COUNTERS; i++)
-        v[i] = atomic_load_explicit(&counters[i], memory_order_relaxed);
-    memcpy(out, v, sizeof *out);
-}
-
-static void print_stats(void)
-{
-    struct bkt_stats s;
-    bkt_stats_get(&s);
-    (void)fprintf(stderr,
-                  "h5bucket: GET %" PRIu64 " HEAD %" PRIu64 " PUT %" PRIu64 " DELETE %" PRIu64
-                  " LIST %" PRIu64 " attempts %" PRIu64 " retries %" PRIu64 " failures %" PRIu64
-                  " in %" PRIu64 " out %" PRIu64 " connections %" PRIu64 " hedges %" PRIu64 " ahead %" PRIu64
-                  "+%" PRIu64 " credentials %" PRIu64 "\n",
-                  s.get, s.head, s.put, s.del, s.list, s.attempts, s.retries, s.failures, s.bytes_in,
-                  s.bytes_out, s.connections, s.hedges, s.ahead_used, s.ahead_unused,
-                  s.cred_requests);
-}
-
-static void at_exit(void)
-{
-    if (getpid() == stats_owner)
-        print_stats();
-}
-
-static void arrange(void)
-{
-    stats_owner = getpid();
-    (void)atexit(at_exit); /* in a shared object glibc runs it at dlclose() at the latest */
-}
-
-void bkt_stats_at_exit(void) { (void)pthread_once(&stats_once, arrange); }
 
 /* ---- stores ---- */
 

@@ -1,4 +1,4 @@
-/* The I/O threads' own parts; for engine.c, engine_threads.c, curl_options.c and pace.c only.
+/* The I/O threads' own parts; for engine.c, engine_threads.c, curl_options.c, pace.c and timer_heap.c only.
  *
  * A struct bkt_engine belongs to one thread, with its own multi handle and connections.  Only that thread
  * uses it, with the exceptions noted in comments.  A struct bkt_engine_host is the knowledge that all threads

@@ -1,5 +1,4 @@
-/* Attempts that failed: whether the request is repeated (retry_policy.h), and messages: object, problem,
- * remedy. */
+/* Messages of attempts that failed: object, problem, remedy. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,66 +7,19 @@
 #include "base/num.h"
 #include "storage/http/request.h"
 
-/* ---- policy ---- */
-
-#define FEW         2     /* retries of class BKT_RETRY_FEW: a dead server should be reported soon */
-#define BACKOFF_MAX 10000 /* ms */
-
-/* Statuses that S3's clients retry: timeout, too many requests, and server errors. */
-static const long statuses[] = {408, 429, 500, 502, 503, 504};
-
-static const struct {
-    const char          *what;
-    enum bkt_retry_class class;
-} wires[] = {
-    [BKT_WIRE_OK] = {"", BKT_RETRY_NO},
-    [BKT_WIRE_STOPPED] = {"stopped", BKT_RETRY_NO},
-    [BKT_WIRE_RESET] = {"connection broken", BKT_RETRY_YES},
-    [BKT_WIRE_SHORT] = {"answer cut short", BKT_RETRY_YES},
-    [BKT_WIRE_STALL] = {"transfer stalled", BKT_RETRY_YES},
-    [BKT_WIRE_SLOW] = {"transfer slow", BKT_RETRY_YES},
-    [BKT_WIRE_CANCEL] = {"cancelled", BKT_RETRY_NO},
-    [BKT_WIRE_CONNECT] = {"cannot connect", BKT_RETRY_FEW},
-    [BKT_WIRE_CROWDED] = {"cannot connect", BKT_RETRY_YES},
-    [BKT_WIRE_DEADLINE] = {"deadline passed", BKT_RETRY_NO},
-    [BKT_WIRE_FATAL] = {"transfer failed", BKT_RETRY_NO},
+static const char *const endings[] = {
+    [BKT_WIRE_OK] = "",
+    [BKT_WIRE_STOPPED] = "stopped",
+    [BKT_WIRE_RESET] = "connection broken",
+    [BKT_WIRE_SHORT] = "answer cut short",
+    [BKT_WIRE_STALL] = "transfer stalled",
+    [BKT_WIRE_SLOW] = "transfer slow",
+    [BKT_WIRE_CANCEL] = "cancelled",
+    [BKT_WIRE_CONNECT] = "cannot connect",
+    [BKT_WIRE_CROWDED] = "cannot connect",
+    [BKT_WIRE_DEADLINE] = "deadline passed",
+    [BKT_WIRE_FATAL] = "transfer failed",
 };
-
-enum bkt_retry_class bkt_retry_classify(enum bkt_wire wire, long status)
-{
-    if (wire != BKT_WIRE_OK && wire != BKT_WIRE_STOPPED)
-        return wires[wire].class;
-    for (size_t i = 0; i < BKT_COUNT(statuses); i++)
-        if (statuses[i] == status)
-            return BKT_RETRY_YES;
-    return BKT_RETRY_NO;
-}
-
-uint64_t bkt_retry_time(const struct bkt_retry_policy *p, const struct bkt_retry *r)
-{
-    return p->deadline_ms + bkt_retry_allowance(r->moved);
-}
-
-bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum bkt_retry_class class,
-                    uint64_t retry_after_ms, uint64_t now_ms, uint64_t rnd, uint64_t *wait_ms)
-{
-    if (class == BKT_RETRY_NO || r->tries >= p->retries || (class == BKT_RETRY_FEW && r->few >= FEW))
-        return false;
-    /* full jitter: a random wait up to the doubled step, so that clients that failed together do not return
-     * together */
-    unsigned shift = r->tries < 20 ? r->tries : 20;
-    uint64_t cap   = bkt_min_u64(p->backoff_ms << shift, BACKOFF_MAX);
-    uint64_t wait  = bkt_max_u64(cap ? rnd % (cap + 1) : 0, retry_after_ms);
-    uint64_t spent = now_ms - r->started_ms, limit = bkt_retry_time(p, r);
-    if (spent >= limit || wait >= limit - spent)
-        return false;
-    r->tries++;
-    r->few += class == BKT_RETRY_FEW;
-    *wait_ms = wait;
-    return true;
-}
-
-/* ---- messages ---- */
 
 /* The server of the attempt, if the store's name does not contain it; else "". */
 static void server_of(const struct bkt_http_op *op, char *to, size_t room)
@@ -146,5 +98,5 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     server_of(op, server, sizeof server);
     return BKT_REQ_FAIL(op->req, code, "%s %s/%.150s%s%s: %s (%.140s), after %u retries in %" PRIu64 " ms%s",
                         op->x.method, op->http->base.uri, op->req->key, *server ? " at " : "", server,
-                        wires[wire].what, why, op->retry.tries, bkt_http_spent_ms(op), tip);
+                        endings[wire], why, op->retry.tries, bkt_http_spent_ms(op), tip);
 }

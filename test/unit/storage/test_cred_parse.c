@@ -179,16 +179,16 @@ static void ini_mutated(void **state)
 /* ---- JSON ---- */
 
 #define N_FIELDS 3
-static int json(const char *text, size_t n, struct bkt_json_field f[N_FIELDS])
+static int json(const char *text, size_t n, struct bkt_cred_json_field f[N_FIELDS])
 {
-    f[0] = (struct bkt_json_field){.name = "a"};
-    f[1] = (struct bkt_json_field){.name = "b"};
-    f[2] = (struct bkt_json_field){.name = "c"};
+    f[0] = (struct bkt_cred_json_field){.name = "a"};
+    f[1] = (struct bkt_cred_json_field){.name = "b"};
+    f[2] = (struct bkt_cred_json_field){.name = "c"};
     /* exactly as long as it is */
     char *p = malloc(n ? n : 1);
     assert_non_null(p);
     memcpy(p, text, n);
-    int rc = bkt_json_fields(p, n, f, N_FIELDS, NULL);
+    int rc = bkt_cred_json_fields(p, n, f, N_FIELDS, NULL);
     free(p);
     return rc;
 }
@@ -211,7 +211,7 @@ static void json_good(void **state)
         {"{\"a\":{\"b\":\"no\"}}", NULL, NULL, false},
         {"{\"a\":[\"no\"],\"b\":-1}", NULL, "-1", false},
     };
-    struct bkt_json_field f[N_FIELDS];
+    struct bkt_cred_json_field f[N_FIELDS];
     (void)state;
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         assert_int_equal(json(cases[i].text, strlen(cases[i].text), f), BKT_OK);
@@ -221,7 +221,7 @@ static void json_good(void **state)
                 fail_msg("%s: %s is '%s'", cases[i].text, f[k].name, bkt_buf_str(&f[k].value));
         assert_int_equal(f[0].text, cases[i].a_text);
         assert_false(f[2].present);
-        bkt_json_fields_fini(f, N_FIELDS);
+        bkt_cred_json_fields_fini(f, N_FIELDS);
     }
 }
 
@@ -235,7 +235,7 @@ static void json_bad(void **state)
         "{\"a\":[1}", "{\"a\":{]}", "{\"a\":[\"}", "\xff\xfe{\"a\":1}",
         "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",
     };
-    struct bkt_json_field f[N_FIELDS];
+    struct bkt_cred_json_field f[N_FIELDS];
     (void)state;
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         if (json(cases[i], strlen(cases[i]), f) != BKT_EFORMAT)
@@ -245,7 +245,7 @@ static void json_bad(void **state)
     assert_int_equal(json("{\"a\":\"x\0y\"}", 11, f), BKT_EFORMAT);
     /* the message has the place, not the content */
     struct bkt_err err = {0};
-    assert_int_equal(bkt_json_fields("{\"a\":\"SECRET\" x", 15, f, N_FIELDS, &err), BKT_EFORMAT);
+    assert_int_equal(bkt_cred_json_fields("{\"a\":\"SECRET\" x", 15, f, N_FIELDS, &err), BKT_EFORMAT);
     assert_null(strstr(err.frame[0].msg, "SECRET"));
     assert_non_null(strstr(err.frame[0].msg, "byte 14"));
 }
@@ -254,7 +254,7 @@ static void json_mutated(void **state)
 {
     static const char seed[] = "{\"a\": \"x\\u00e4\\ud83d\\ude00\\n\", \"b\": [1, {\"c\": \"d\\\"\"}, null], \"c\": -1e5, "
                                "\"d\": true, \"a\": \"again\"}";
-    struct bkt_json_field f[N_FIELDS];
+    struct bkt_cred_json_field f[N_FIELDS];
     int                   good = 0;
     (void)state;
     for (int i = 0; i < 20000; i++) {
@@ -263,7 +263,7 @@ static void json_mutated(void **state)
         int    rc = json(p, n, f);
         assert_true(rc == BKT_OK || rc == BKT_EFORMAT);
         good += rc == BKT_OK;
-        bkt_json_fields_fini(f, N_FIELDS);
+        bkt_cred_json_fields_fini(f, N_FIELDS);
         free(p);
     }
     assert_true(good >= 1 && good <= 19999);

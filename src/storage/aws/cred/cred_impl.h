@@ -111,21 +111,21 @@ BKT_NODISCARD int bkt_creds_make(const char *id, const char *secret, const char 
 
 /** A text field of one JSON object, the format of credential sources' answers.  Nested values are checked and
  *  skipped (base/text/json_scan.h). */
-struct bkt_json_field {
+struct bkt_cred_json_field {
     const char    *name;
     bool           present; /* present and not null */
     bool           text;    /* a string; else value holds the spelling of a number or literal; nested values
                                are not kept */
-    struct bkt_buf value;   /* UTF-8; bkt_json_fields_fini() wipes it */
+    struct bkt_buf value;   /* UTF-8; bkt_cred_json_fields_fini() wipes it */
 };
 
 /** Read the named fields; if a name occurs several times, the last one counts.
  * @return BKT_OK; BKT_EFORMAT: not one well-formed object, or a string with a NUL in it; BKT_ENOMEM.  The
  *     message never quotes the text. */
-BKT_NODISCARD int bkt_json_fields(const void *text, size_t n, struct bkt_json_field *fields, size_t n_fields,
-                                  struct bkt_err *err);
+BKT_NODISCARD int bkt_cred_json_fields(const void *text, size_t n, struct bkt_cred_json_field *fields,
+                                       size_t n_fields, struct bkt_err *err);
 /** Wipe and free the values.  The names stay, so the fields can be read again. */
-void              bkt_json_fields_fini(struct bkt_json_field *fields, size_t n_fields);
+void bkt_cred_json_fields_fini(struct bkt_cred_json_field *fields, size_t n_fields);
 
 /** Parse the JSON of container endpoint, IMDS and credential_process.  @p token_name: "Token" or
  *  "SessionToken". */
