@@ -210,6 +210,18 @@ static bool has_code(const struct bkt_http_op *op, const char *const *codes, siz
     return is_any(e.code, codes, n);
 }
 
+/* Whether the refusal is a proxy's, a gateway's or a firewall's: a page, or a status that S3 doesn't give. */
+static bool is_foreign(const struct bkt_http_op *op)
+{
+    static const long s3[] = {401, 403, 404, 405, 408, 409, 411, 412, 416, 429};
+    if (op->reply.is_s3 || op->x.status < 400 || op->x.status >= 500)
+        return false;
+    for (size_t i = 0; i < BKT_COUNT(s3); i++)
+        if (s3[i] == op->x.status)
+            return false;
+    return op->x.status != 400 || op->reply.is_page;
+}
+
 static const char *misfit(struct bkt_http *h, struct bkt_http_op *op)
 {
     static const char *const absent[] = {"NoSuchKey", "NoSuchBucket", "NoSuchUpload"}, *const past[] = {
@@ -224,7 +236,7 @@ static const char *misfit(struct bkt_http *h, struct bkt_http_op *op)
     bool has_size = op->reply.has_range && !op->reply.bad_range;
     if (status == 416 && !head && !has_size && !has_code(op, past, BKT_COUNT(past)))
         return "S3 answers InvalidRange if the object is shorter";
-    return NULL;
+    return is_foreign(op) ? "S3 doesn't refuse a request in this way" : NULL;
 }
 
 /* ---- the meaning of answers ---- */
