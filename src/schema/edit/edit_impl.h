@@ -315,6 +315,8 @@ BKT_NODISCARD int bkt_doc_write(struct bkt_domain *d, struct bkt_err *err);
 /** Delete the objects of the domain that this new one has replaced. */
 BKT_NODISCARD int bkt_doc_remove_old(struct bkt_domain *d, struct bkt_err *err);
 
+/* ---- hsds_info.c ---- */
+
 /** Part of a flush: delete what HSDS made of the domain's objects, if it exists and the objects have
  *  changed. */
 BKT_NODISCARD int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err);
