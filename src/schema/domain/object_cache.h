@@ -39,7 +39,7 @@ void bkt_objects_snapshot(struct bkt_objects *c, const struct bkt_id *root,
 void bkt_objects_expect(struct bkt_objects *c, uint64_t n);
 
 /** From now on the members of groups that arrive are fetched too, and those of @p start; see
- * object_load.c. */
+ *  prefetch_traversal.c. */
 void bkt_objects_follow(struct bkt_objects *c, const struct bkt_object *start);
 /** Take back one bkt_objects_follow(). */
 void bkt_objects_unfollow(struct bkt_objects *c);

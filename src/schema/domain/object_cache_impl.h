@@ -1,4 +1,5 @@
-/* The parts of the object cache; for object_cache.c, object_load.c and snapshot_serve.c only. */
+/* The parts of the object cache; for object_cache.c, object_load.c, prefetch_traversal.c and snapshot_serve.c
+ * only. */
 #pragma once
 
 #include <pthread.h>
@@ -110,6 +111,16 @@ void          bkt_objects_evict(struct bkt_objects *c);
 void bkt_load_begin(struct bkt_objects *c, struct bkt_cached_object *const *v, size_t n, bool wanted);
 /** Go on with held loads. */
 void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list, bool wanted);
+
+/* ---- prefetch_traversal.c; not under the lock ---- */
+
+/** Ids of the hard links of a group, for bkt_follow_ids().  Out of memory: fewer of them. */
+struct bkt_ids bkt_follow_members_of(const struct bkt_object *o);
+/** The same out of the JSON text of a group, without parsing it.  That is much quicker for a large group, so
+ *  that its members are on their way while it is parsed.  Finds every "id": "<id>" but the group's @p own. */
+struct bkt_ids bkt_follow_scan(const void *json, size_t n, const struct bkt_id *own);
+/** Queue members of a group, which are taken over, and ask for as many objects as there is room for. */
+void bkt_follow_ids(struct bkt_objects *c, struct bkt_ids ids);
 /** Ask for as many objects ahead of a traversal as there is room for. */
 void bkt_follow_more(struct bkt_objects *c);
 /** The traversal has reached this object while members are queued.  If it is faster than the fetches ahead of
