@@ -26,13 +26,14 @@ static void heap_addresses_fini(struct bkt_heap_addresses *s)
 
 #define LEVELS 4 /* of sequences in sequences */
 
+/* The search for addresses in a type. */
 struct walk {
     unsigned               addr;
     struct bkt_heap_addresses *out;
     unsigned               level;
 };
 
-static bool note(struct walk *w, size_t at)
+static bool note_address(struct walk *w, size_t at)
 {
     if (bkt_list_room(&w->out->at, w->out->n, &w->out->cap, sizeof *w->out->at) < 0)
         return false;
@@ -40,7 +41,8 @@ static bool note(struct walk *w, size_t at)
     return true;
 }
 
-static bool stored(struct walk *w, hid_t type, size_t at, size_t *size);
+/* Note the addresses in an element of @p type at offset @p at, which takes *size bytes.  False: not known. */
+static bool stored_form(struct walk *w, hid_t type, size_t at, size_t *size);
 
 /* Sequences: a length, an address, an index.  Their elements lie in the heap. */
 static bool sequence(struct walk *w, hid_t type, size_t at, size_t *size)
@@ -48,13 +50,13 @@ static bool sequence(struct walk *w, hid_t type, size_t at, size_t *size)
     BKT_CLEANUP(bkt_hid_closep)
     hid_t base = H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : H5I_INVALID_HID;
     *size = 4 + w->addr + 4;
-    if (!note(w, at + 4))
+    if (!note_address(w, at + 4))
         return false;
     if (base < 0 || w->level == LEVELS)
         return true;
     struct bkt_heap_addresses inner = {.n = 0};
     struct walk           deeper = {w->addr, &inner, w->level + 1};
-    bool ok = stored(&deeper, base, 0, &inner.size);
+    bool ok = stored_form(&deeper, base, 0, &inner.size);
     if (!ok || (!inner.n && !inner.n_inner) ||
         bkt_list_room(&w->out->inner, w->out->n_inner, &w->out->cap_inner, sizeof inner) < 0) {
         heap_addresses_fini(&inner);
@@ -75,7 +77,7 @@ static bool array(struct walk *w, hid_t type, size_t at, size_t *size)
     if (rank < 0 || n > 4096) /* too many to note each */
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!stored(w, base, at + i * one, &one))
+        if (!stored_form(w, base, at + i * one, &one))
             return false;
     *size = n * one;
     return true;
@@ -90,7 +92,7 @@ static bool compound(struct walk *w, hid_t type, size_t at, size_t *size)
         return false;
     for (int i = 0; i < n; i++) {
         BKT_CLEANUP(bkt_hid_closep) hid_t t = H5Tget_member_type(type, m[i].index);
-        if (t < 0 || !stored(w, t, at + m[i].offset - shrunk, &one))
+        if (t < 0 || !stored_form(w, t, at + m[i].offset - shrunk, &one))
             return false;
         shrunk += H5Tget_size(t) - one; /* modulo 2^64: strings grow */
     }
@@ -98,7 +100,7 @@ static bool compound(struct walk *w, hid_t type, size_t at, size_t *size)
     return true;
 }
 
-static bool stored(struct walk *w, hid_t type, size_t at, size_t *size)
+static bool stored_form(struct walk *w, hid_t type, size_t at, size_t *size)
 {
     H5T_class_t cls = H5Tget_class(type);
     *size           = H5Tget_size(type);
@@ -115,7 +117,7 @@ static bool stored(struct walk *w, hid_t type, size_t at, size_t *size)
         return true;
     }
     *size = w->addr + 4;
-    return H5Tequal(type, H5T_STD_REF_DSETREG) > 0 && note(w, at);
+    return H5Tequal(type, H5T_STD_REF_DSETREG) > 0 && note_address(w, at);
 }
 
 /* @param addr  bytes of an address in the file
@@ -124,7 +126,7 @@ static bool heap_addresses_of(hid_t type, unsigned addr, struct bkt_heap_address
 {
     struct walk w = {addr, out, 1};
     *out = (struct bkt_heap_addresses){.n = 0};
-    bool ok       = addr >= 2 && addr <= 8 && stored(&w, type, 0, &out->size) && out->size;
+    bool ok = addr >= 2 && addr <= 8 && stored_form(&w, type, 0, &out->size) && out->size;
     if (!ok)
         heap_addresses_fini(out);
     return ok;

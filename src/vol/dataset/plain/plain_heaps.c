@@ -124,6 +124,7 @@ static uint64_t gaps_join(const struct bkt_plain_dataset *s, struct bkt_fore_ran
 
 /* ---- addresses ---- */
 
+/* Addresses of collections that elements name. */
 struct addresses {
     uint64_t *v;
     size_t    n, cap;
@@ -150,8 +151,9 @@ static int add_address(struct addresses *a, const unsigned char *p)
     return BKT_OK;
 }
 
-static int scan(struct addresses *a, const struct bkt_heap_addresses *addresses, const unsigned char *p,
-                uint64_t n)
+/* Add the addresses in @p n stored elements. */
+static int scan_addresses(struct addresses *a, const struct bkt_heap_addresses *addresses,
+                          const unsigned char *p, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++, p += addresses->size)
         for (size_t k = 0; k < addresses->n; k++)
@@ -190,15 +192,15 @@ static struct bkt_fore_range wanted(const struct bkt_plain_dataset *s, const str
 }
 
 /* A run of elements: for the values, or for the addresses in it. */
-static int look_at_run(struct addresses *a, const struct bkt_grid_run *run, const unsigned char *p,
-                       struct bkt_err *err)
+static int scan_run(struct addresses *a, const struct bkt_grid_run *run, const unsigned char *p,
+                    struct bkt_err *err)
 {
     size_t given = 0, each = a->s->addresses.size;
     if (a->q)
         BKT_PASS(bkt_sequences_take(a->q, (size_t)run->seq, p, (size_t)run->len, &given, err));
     a->n_given += given;
     a->n_missed += run->len - given;
-    return scan(a, &a->s->addresses, p + given * each, run->len - given) < 0
+    return scan_addresses(a, &a->s->addresses, p + given * each, run->len - given) < 0
                ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
                : BKT_OK;
 }
@@ -225,9 +227,9 @@ static const unsigned char *elements(const struct addresses *a, const struct bkt
     return *own;
 }
 
-/* Look through the selected elements of a chunk whose bytes are here. */
-static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const struct bkt_reference *ref,
-                const struct bkt_fore_range *r, struct bkt_err *err)
+/* Scan the selected elements of a chunk whose bytes are here. */
+static int scan_chunk(struct addresses *a, const struct bkt_grid *g, uint64_t k,
+                      const struct bkt_reference *ref, const struct bkt_fore_range *r, struct bkt_err *err)
 {
     struct bkt_grid_iter it;
     struct bkt_grid_run run;
@@ -238,7 +240,7 @@ static int look(struct addresses *a, const struct bkt_grid *g, uint64_t k, const
     int rc = BKT_OK;
     bkt_grid_iter(&it, g, k, 0, UINT64_MAX);
     while (p && rc == BKT_OK && bkt_grid_next(&it, &run))
-        rc = look_at_run(a, &run, p + run.off * each - skipped, err);
+        rc = scan_run(a, &run, p + run.off * each - skipped, err);
     if (a->q)
         bkt_sequences_pause(a->q);
     return rc;
@@ -272,8 +274,8 @@ static int begin_new(struct addresses *a, uint64_t *early, struct bkt_err *err)
     return bkt_foresight_begin(a->s->fore, r, n, err);
 }
 
-/* Chunks are looked at as they arrive. */
-static int look_at_all(struct addresses *a, const struct bkt_grid *g, const struct bkt_references_find *q,
+/* Chunks are scanned as they arrive. */
+static int scan_chunks(struct addresses *a, const struct bkt_grid *g, const struct bkt_references_find *q,
                        uint64_t *left, struct bkt_err *err)
 {
     struct bkt_fore_range *r = calloc(2 * q->n + 1, sizeof *r), *sorted = r + q->n;
@@ -289,7 +291,7 @@ static int look_at_all(struct addresses *a, const struct bkt_grid *g, const stru
             continue;
         rc = bkt_foresight_fetch(a->s->fore, &r[k], 1, err);
         if (rc == BKT_OK)
-            rc = look(a, g, k, &q->out[k], &r[k], err);
+            rc = scan_chunk(a, g, k, &q->out[k], &r[k], err);
         if (rc == BKT_OK)
             rc = begin_new(a, &early, err);
     }
@@ -297,8 +299,7 @@ static int look_at_all(struct addresses *a, const struct bkt_grid *g, const stru
     return rc;
 }
 
-static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint64_t *left,
-                            struct bkt_err *err)
+static int scan_elements(struct addresses *a, const struct bkt_sel *sel, uint64_t *left, struct bkt_err *err)
 {
     struct bkt_dsetio         *io = a->s->v.io;
     struct bkt_grid            g;
@@ -316,7 +317,7 @@ static int look_at_elements(struct addresses *a, const struct bkt_sel *sel, uint
     if (rc == BKT_OK)
         rc = bkt_references_find(&q, 1, err);
     if (rc == BKT_OK)
-        rc = look_at_all(a, &g, &q, left, err);
+        rc = scan_chunks(a, &g, &q, left, err);
     free(coords);
     free(q.out);
     bkt_grid_fini(&g);
@@ -354,9 +355,9 @@ static int fetch_collections(const struct addresses *a, uint64_t *left, struct b
     return bkt_foresight_fetch(a->s->fore, r, longer, err);
 }
 
-/* Look through the objects of a collection for further addresses. */
-static int look_inside(struct addresses *a, const struct bkt_heap_addresses *inner, const unsigned char *p,
-                       uint64_t n)
+/* Scan the objects of a collection for further addresses. */
+static int scan_collection(struct addresses *a, const struct bkt_heap_addresses *inner,
+                           const unsigned char *p, uint64_t n)
 {
     uint64_t at = BKT_HEAP_HEAD;
     while (at + BKT_HEAP_HEAD <= n && bkt_get_le(p + at, 2)) {
@@ -364,7 +365,7 @@ static int look_inside(struct addresses *a, const struct bkt_heap_addresses *inn
         if (size > n - at - BKT_HEAP_HEAD)
             break;
         if (size % inner->size == 0)
-            BKT_PASS(scan(a, inner, p + at + BKT_HEAP_HEAD, size / inner->size));
+            BKT_PASS(scan_addresses(a, inner, p + at + BKT_HEAP_HEAD, size / inner->size));
         at += BKT_HEAP_HEAD + (size + 7) / 8 * 8;
     }
     return BKT_OK;
@@ -382,7 +383,7 @@ static int fetch_inner(const struct addresses *outer, const struct bkt_heap_addr
         uint64_t size = bkt_heap_size(outer->s, outer->v[i]);
         BKT_CLEANUP(bkt_freep) unsigned char *p = size ? malloc(size) : NULL;
         if (p && bkt_page_cache_copy(outer->s->pages, outer->v[i], size, p) == size)
-            rc = look_inside(&a, inner, p, size);
+            rc = scan_collection(&a, inner, p, size);
     }
     if (rc == BKT_OK)
         rc = fetch_level(&a, inner, left, err);
@@ -411,7 +412,7 @@ static int heaps_fetch(struct bkt_plain_dataset *s, const struct bkt_sel *sel, s
     uint64_t left = BUDGET;
     if (sel->kind == BKT_SEL_NONE)
         return BKT_OK;
-    int rc = look_at_elements(&a, sel, &left, err);
+    int rc = scan_elements(&a, sel, &left, err);
     s->heaps_elsewhere |= a.joined && a.n - a.n_near > a.n_near + a.n_given;
     if (rc == BKT_OK && (!q || a.n_given + a.n_missed != sel->n_elems))
         rc = fetch_level(&a, &s->addresses, &left, err);

@@ -2,8 +2,8 @@
  * types that need no conversion of their elements.  Everything that isn't as HDF5 writes it is left to HDF5.
  *
  * The elements are taken in parts.  While the values of a part are made, the collections of the next two are
- * on their way.  A stored element has its value's length, so mostly also a long
- * collection is fetched whole. */
+ * on their way.  Stored elements give the lengths of their values.  From these the length of a collection is
+ * estimated, so even a long one is mostly fetched at once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +134,7 @@ static const struct collection *find(struct heaps *h, uint64_t at)
 }
 
 /* The data of an object of exactly @p size bytes; NULL: it can't be read, or isn't as HDF5 writes it. */
-static const unsigned char *object(struct heaps *h, const unsigned char *stored, uint64_t size)
+static const unsigned char *object_data(struct heaps *h, const unsigned char *stored, uint64_t size)
 {
     const struct bkt_plain_dataset *s = h->s;
     uint64_t at = bkt_get_le(stored, s->addr_bytes), index = bkt_get_le(stored + s->addr_bytes, 4);
@@ -147,6 +147,7 @@ static const unsigned char *object(struct heaps *h, const unsigned char *stored,
 
 /* ---- values ---- */
 
+/* The memory of values: the transfer list's functions, or malloc(). */
 struct giver {
     H5MM_allocate_t alloc;
     H5MM_free_t     release;
@@ -182,14 +183,14 @@ static size_t value_size(const struct bkt_plain_dataset *s)
 }
 
 /* One value.  False: HDF5 has to read it. */
-static bool one(struct heaps *h, const struct giver *g, const unsigned char *stored, unsigned char *to)
+static bool make_value(struct heaps *h, const struct giver *g, const unsigned char *stored, unsigned char *to)
 {
     const struct bkt_plain_dataset *s = h->s;
     size_t   n = (size_t)bkt_get_le(stored, 4), bytes;
     hvl_t    v = {n, NULL};
     const bool text = is_text(s);
     if (bkt_get_le(stored + 4, s->addr_bytes)) {
-        const unsigned char *p = bkt_mul_size(n, s->base, &bytes) ? object(h, stored + 4, bytes) : NULL;
+        const unsigned char *p = bkt_mul_size(n, s->base, &bytes) ? object_data(h, stored + 4, bytes) : NULL;
         if (!p || (bytes + text && !(v.p = give(g, bytes + text))))
             return false;
         if (v.p)
@@ -219,7 +220,8 @@ struct stream {
     struct part          parts[PARTS];
 };
 
-/* The bytes that a part has to wait for because of one more element.  @p used: of the last collection. */
+/* The bytes that a part has to wait for because of one more element.  @p last: the last collection; @p used:
+ * its bytes so far */
 static uint64_t add_element(struct stream *t, struct part *p, const unsigned char *stored, uint64_t *last,
                             uint64_t *used)
 {
@@ -276,7 +278,7 @@ static bool give_part(struct stream *t, const struct giver *g, const struct part
     const struct bkt_plain_dataset *s = t->h->s;
     size_t each = value_size(s);
     for (size_t i = p->first; i < p->end; i++, ++*done)
-        if (!one(t->h, g, t->stored + i * s->addresses.size, to + i * each))
+        if (!make_value(t->h, g, t->stored + i * s->addresses.size, to + i * each))
             return false;
     return true;
 }
@@ -327,7 +329,7 @@ int bkt_sequences_new(const struct bkt_plain_dataset *s, size_t n, hid_t dxpl, u
 }
 
 /* Whether the collection's bytes are here or coming; then wait for them. */
-static bool comes(struct heaps *h, uint64_t at, struct bkt_err *err)
+static bool wait_if_coming(struct heaps *h, uint64_t at, struct bkt_err *err)
 {
     struct bkt_fore_range r = {at, BKT_HEAP_SMALLEST};
     for (int i = 0; i < 2; i++) {
@@ -354,8 +356,8 @@ static size_t give_now(struct bkt_sequences *q, size_t first, const unsigned cha
         at = bkt_get_le(stored + 4, s->addr_bytes);
         if (at && at != last && bkt_add_u64(at, s->user_block, &at) &&
             q->h.slots[at / BKT_HEAP_SMALLEST % SLOTS].at != at)
-            q->at_once = comes(&q->h, at, err);
-        if (q->at_once && !one(&q->h, &q->g, stored, q->to + (first + i) * value_size(s)))
+            q->at_once = wait_if_coming(&q->h, at, err);
+        if (q->at_once && !make_value(&q->h, &q->g, stored, q->to + (first + i) * value_size(s)))
             q->failed = true;
         if (!q->at_once || q->failed)
             break;

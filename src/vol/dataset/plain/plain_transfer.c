@@ -10,17 +10,19 @@
 
 struct bkt_plain_counts bkt_plain_counts;
 
-static int report(int rc, struct bkt_err *err)
+/* Adds the remedy to the failure that a replaced file causes. */
+static int explain(int rc, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, rc == BKT_EPRECOND, rc, "the file was replaced while it was open; open it again");
     return rc;
 }
 
-/* HDF5 reports every failure in the same way.  The driver knows whether the store was the reason. */
-static int reason(struct bkt_plain_dataset *s, int rc, struct bkt_err *err)
+/* The code of a failure, or that of the store if it was the reason: HDF5 reports every failure in the same
+ * way, and the driver knows the reason. */
+static int with_reason(struct bkt_plain_dataset *s, int rc, struct bkt_err *err)
 {
     int why = s ? bkt_vfd_failure(s->file) : BKT_OK;
-    return report(rc < 0 && why < 0 && !bkt_plain_is_format(why) ? why : rc, err);
+    return explain(rc < 0 && why < 0 && !bkt_plain_is_format(why) ? why : rc, err);
 }
 
 /* ---- by the native connector ---- */
@@ -38,7 +40,7 @@ static int check_raw_files(hid_t dset, struct bkt_err *err)
     return BKT_OK;
 }
 
-static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
+static int transfer_native(const struct bkt_io *io, size_t i, struct bkt_err *err)
 {
     hid_t id = io->dsets[i]->native_id;
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
@@ -53,7 +55,7 @@ static int native_one(const struct bkt_io *io, size_t i, struct bkt_err *err)
     int rc = BKT_PASS_NATIVE(
         err, H5Dread(id, io->mem_types[i], io->mem_spaces[i], io->file_spaces[i], list, io->bufs[i]),
         "reading a dataset of another file");
-    return reason(s, rc, err);
+    return with_reason(s, rc, err);
 }
 
 /* ---- by chunk ---- */
@@ -103,8 +105,10 @@ static void planned_add(struct planned *p, const struct bkt_io *io, size_t i, st
     p->whose[n]       = i;
 }
 
-/* Whether chunk reads one dataset of the call.  Gives a bkt code for failures that end the call. */
-static int plan(const struct bkt_io *io, size_t i, struct bkt_plain_dataset **out, struct bkt_err *err)
+/* Find the way for one dataset of the call.
+ * @param out  NULL: the native connector reads it
+ * @return BKT_OK; failures that end the call */
+static int plan_one(const struct bkt_io *io, size_t i, struct bkt_plain_dataset **out, struct bkt_err *err)
 {
     struct bkt_plain_dataset *s = NULL;
     bool native = true;
@@ -118,7 +122,7 @@ static int plan(const struct bkt_io *io, size_t i, struct bkt_plain_dataset **ou
             rc = bkt_plain_dataset_locate(s, io->file_spaces[i], &native, err);
     }
     H5E_END_TRY
-    rc   = reason(s, rc, err);
+    rc = with_reason(s, rc, err);
     *out = rc == BKT_OK && !native ? s : NULL;
     if (!bkt_plain_is_format(rc))
         return rc;
@@ -135,11 +139,11 @@ static int read_planned(const struct bkt_io *io, const struct planned *p, struct
     }
     H5E_END_TRY
     if (!bkt_plain_is_format(rc))
-        return report(rc, err);
+        return explain(rc, err);
     bkt_trace(BKT_TRACE_VOL, "HDF5's native connector reads again: %s", bkt_err_text(rc));
     bkt_err_clear(err);
     for (size_t i = 0; i < p->io.n; i++)
-        BKT_PASS(native_one(io, p->whose[i], err));
+        BKT_PASS(transfer_native(io, p->whose[i], err));
     return BKT_OK;
 }
 
@@ -150,9 +154,9 @@ static int read_virtual(struct bkt_plain_dataset *s, const struct bkt_io *io, si
     if (rc == BKT_OK && !native)
         bkt_plain_counts.by_sources++;
     if (!native && !bkt_plain_is_format(rc))
-        return report(rc, err);
+        return explain(rc, err);
     bkt_err_clear(err);
-    return native_one(io, i, err);
+    return transfer_native(io, i, err);
 }
 
 static int read_alone(struct bkt_plain_dataset *s, const struct bkt_io *io, size_t i, struct bkt_err *err)
@@ -161,11 +165,11 @@ static int read_alone(struct bkt_plain_dataset *s, const struct bkt_io *io, size
         return read_virtual(s, io, i, err);
     const struct bkt_io one = bkt_io_one(io, i);
     return s->way == BKT_PLAIN_EXTERNAL ? bkt_external_read_plain(&s->v, s->dset, &one, err)
-                                        : reason(s, bkt_heaps_read(s, io, i, err), err);
+                                        : with_reason(s, bkt_heaps_read(s, io, i, err), err);
 }
 
 /* Indexes in several files begin side by side.  In one file the first ones show that the others are wanted. A
- * failure is plan()'s to report. */
+ * failure is reported by plan_one(). */
 static void begin_indexes(const struct bkt_io *io)
 {
     const struct bkt_vfd_file *first = NULL;
@@ -198,7 +202,7 @@ static int plan_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
     if (io->n > 1)
         begin_indexes(io);
     for (size_t i = 0; i < io->n; i++) {
-        BKT_PASS(plan(io, i, &s, err));
+        BKT_PASS(plan_one(io, i, &s, err));
         if (s && is_by_chunk(s))
             planned_add(p, io, i, s);
         else
@@ -274,7 +278,7 @@ static int read_all(const struct bkt_io *io, struct planned *p, struct bkt_err *
         if (next < p->io.n && p->whose[next] == i)
             next++;
         else
-            BKT_PASS(p->alone[i] ? read_alone(p->alone[i], io, i, err) : native_one(io, i, err));
+            BKT_PASS(p->alone[i] ? read_alone(p->alone[i], io, i, err) : transfer_native(io, i, err));
     return BKT_OK;
 }
 
@@ -288,6 +292,6 @@ int bkt_plain_transfer(const struct bkt_io *io, struct bkt_err *err)
         return rc;
     }
     for (size_t i = 0; rc == BKT_OK && i < io->n; i++)
-        rc = native_one(io, i, err);
+        rc = transfer_native(io, i, err);
     return rc;
 }
