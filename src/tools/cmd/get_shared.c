@@ -12,7 +12,6 @@
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/copy/written_chunks.h"
-#include "vol/core/filters.h"
 #include "vol/core/vol.h"
 #include "vol/vfd/store_driver.h"
 

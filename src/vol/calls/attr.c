@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "vol/calls/attr_impl.h"
 #include "vol/convert/values_to_memory.h"
 #include "vol/core/vol.h"

@@ -8,7 +8,6 @@
 #include "vol/copy/copier_impl.h"
 #include "vol/copy/same_value.h"
 #include "vol/copy/written_chunks.h"
-#include "vol/core/filters.h"
 #include "vol/dataset/raw_files.h"
 
 /* Bytes of a dataset in memory at a time: bounds memory; more is not faster to a bucket. */

@@ -53,8 +53,8 @@ static int may_write(struct bkt_domain *dom, const char *name, struct bkt_err *e
     return BKT_OK;
 }
 
-int bkt_file_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
-                    struct bkt_file **out, struct bkt_err *err)
+int bkt_file_open_domain(const char *name, unsigned flags, hid_t fapl, const struct bkt_settings *set,
+                         struct bkt_file **out, struct bkt_err *err)
 {
     struct bkt_domain *dom = NULL;
     BKT_PASS(bkt_domain_open_only(name, set, &dom, err));
@@ -179,7 +179,7 @@ static int open_in_store(const struct bkt_file_call *c, const char *name, const 
         return remote_open(c, set, &r, BKT_ENOENT, &why, out, err);
     if (!(c->flags & H5F_ACC_RDWR))
         bkt_remote_ask(&r, c->fapl, set);
-    int rc = bkt_file_domain(name, c->flags, c->fapl, set, &f, &why);
+    int rc = bkt_file_open_domain(name, c->flags, c->fapl, set, &f, &why);
     return rc == BKT_OK ? hand_out(f, out, err) : remote_open(c, set, &r, rc, &why, out, err);
 }
 
@@ -340,7 +340,7 @@ static int get(struct bkt_vobj *o, H5VL_file_get_args_t *args, struct bkt_err *e
 
 /* ---- whether a file can be opened ---- */
 
-bool bkt_file_fapl_is_ours(hid_t fapl)
+bool bkt_file_fapl_has_connector(hid_t fapl)
 {
     hid_t id = H5I_INVALID_HID, ours = H5VLget_connector_id_by_value((H5VL_class_value_t)BKT_CONNECTOR_VALUE);
     int   cmp = 1;
@@ -356,7 +356,10 @@ bool bkt_file_fapl_is_ours(hid_t fapl)
 /* Whether the program runs with HDF5_VOL_CONNECTOR=bucket, so that this connector gets plain HDF5 files as
  * well.  If HDF5 asks only because its own connector could not open a file, a yes would send the file back
  * to HDF5. */
-static bool is_default_connector(void) { return bkt_file_fapl_is_ours(H5P_FILE_ACCESS_DEFAULT); }
+static bool is_default_connector(void)
+{
+    return bkt_file_fapl_has_connector(H5P_FILE_ACCESS_DEFAULT);
+}
 
 /* As bkt_domain_probe(), for plain files in stores as well. */
 static int ask_store(const char *name, hid_t fapl, const struct bkt_settings *set, struct bkt_err *err)

@@ -7,9 +7,11 @@
 #include "vol/core/vol.h"
 
 /** Open the domain @p name; one reference for the caller.  @p set: settings; @p fapl copied. */
-BKT_NODISCARD int bkt_file_domain(const char *name, unsigned flags, hid_t fapl,
-                                  const struct bkt_settings *set, struct bkt_file **out, struct bkt_err *err);
-bool bkt_file_fapl_is_ours(hid_t fapl); /* whether a file access list chooses this connector */
+BKT_NODISCARD int bkt_file_open_domain(const char *name, unsigned flags, hid_t fapl,
+                                       const struct bkt_settings *set, struct bkt_file **out,
+                                       struct bkt_err *err);
+/** Whether a file access list chooses this connector. */
+bool bkt_file_fapl_has_connector(hid_t fapl);
 /** The settings of such a list, or without it (H5P_DEFAULT) those of the environment; bkt_settings_fini().
  *  They also set the process's workers and traces.  Errors as bkt_settings_init() and bkt_trace_set();
  *  BKT_EHDF5.  After a failure there is nothing to free. */

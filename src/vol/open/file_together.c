@@ -14,6 +14,7 @@
 #include "vol/plain/plain_file.h"
 #include "vol/vfd/store_driver.h"
 
+/* A call and its result. */
 struct call {
     /* fapl: the program's, then in a group the list without it.  comm: several processes act as one; NULL or
      * a single one: as without MPI */

@@ -80,7 +80,7 @@ static int settings_for(const struct search *s, struct bkt_settings *own, const 
                         struct bkt_err *err)
 {
     *set = bkt_domain_settings(s->f->dom);
-    if (s->how->fapl < 0 || !bkt_file_fapl_is_ours(s->how->fapl))
+    if (s->how->fapl < 0 || !bkt_file_fapl_has_connector(s->how->fapl))
         return BKT_OK;
     *set = own;
     return bkt_file_settings(s->how->fapl, own, err);
@@ -89,8 +89,8 @@ static int settings_for(const struct search *s, struct bkt_settings *own, const 
 static int open_with(const struct search *s, const char *as, const struct bkt_settings *set, unsigned flags,
                      struct bkt_err *err)
 {
-    return bkt_file_domain(as, flags, s->how->fapl >= 0 ? s->how->fapl : s->f->fapl, set, &s->found->domain,
-                           err);
+    return bkt_file_open_domain(as, flags, s->how->fapl >= 0 ? s->how->fapl : s->f->fapl, set,
+                                &s->found->domain, err);
 }
 
 /* A child is opened with the parent's access.  If it can't be written (a read-only folder, another owner's

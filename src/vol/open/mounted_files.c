@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/open/file_calls.h"
 #include "vol/open/linked_files.h"
 #include "vol/open/mounted_files.h"
 

@@ -1,10 +1,10 @@
-#include "vol/open/permission_and_flush.h"
-#include "vol/path/path.h"
-
+/* The place of a new link, missing groups on the way to it, and the link itself. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/convert/convert.h"
+#include "vol/core/hid.h"
+#include "vol/open/permission_and_flush.h"
+#include "vol/path/path.h"
 
 void bkt_new_link_fini(struct bkt_new_link *s)
 {

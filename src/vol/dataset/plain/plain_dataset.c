@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "vol/core/filters.h"
-#include "vol/dataset/plain/plain_heaps.h"
+#include "vol/dataset/plain/plain_read.h"
 #include "vol/vfd/store_driver.h"
 #include "vol/vfd/store_driver_ahead.h"
 
