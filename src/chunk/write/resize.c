@@ -329,13 +329,31 @@ static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
     return bkt_domain_flush_object(io->dom, &io->obj->id, err);
 }
 
-int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_err *err)
+/* Stores an earlier shrink if the dataset is to grow from @p dims.  That flush may show what other writers
+ * have made of the extent.  A dimension that the caller doesn't shrink must not lose what they added. */
+static int clear_to_grow(struct bkt_dsetio *io, uint64_t *dims, struct bkt_err *err)
+{
+    uint64_t before[BKT_MAX_RANK];
+    const uint64_t *now = io->ds->space.dims;
+    memcpy(before, now, io->rank * sizeof *now);
+    if (!shrinks(dims, before, io->rank))
+        return BKT_OK;
+    BKT_PASS(clear_before(io, err));
+    for (unsigned d = 0; d < io->rank; d++)
+        if (dims[d] >= before[d])
+            dims[d] = dims[d] == before[d] ? now[d] : bkt_max_u64(dims[d], now[d]);
+    return BKT_OK;
+}
+
+int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *to, struct bkt_err *err)
 {
     const struct bkt_space *s = &io->ds->space;
     struct resize           r = {.io = io};
+    uint64_t dims[BKT_MAX_RANK];
     if (io->where != BKT_AT_OBJECTS || s->cls != BKT_S_SIMPLE)
-        return bkt_edit_extent(io->dom, &io->obj->id, dims, err);
-    int rc = shrinks(dims, s->dims, io->rank) ? clear_before(io, err) : BKT_OK;
+        return bkt_edit_extent(io->dom, &io->obj->id, to, err);
+    memcpy(dims, to, io->rank * sizeof *to);
+    int rc = clear_to_grow(io, dims, err);
     BKT_FAIL_IF(err, rc < 0 || (rc = begin(&r, io, err)) < 0, rc, "dataset %s keeps its extent",
                 io->obj->id.text);
     bool smaller = shrinks(s->dims, dims, io->rank);
