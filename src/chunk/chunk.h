@@ -6,7 +6,10 @@
  *   decode on workers while others still arrive                     (pipeline.h)
  *   scatter into the caller's buffer, straight where it can be
  *
- * No HDF5 in here: vol hands selections and filter plugins down as structs of chunk. */
+ * No HDF5 in here: vol hands selections and filter plugins down as structs of chunk.
+ *
+ * This is the layer's header for readers: it declares functions of several folders, under the names of their
+ * files.  Writers include chunk/write/write.h, too. */
 #pragma once
 
 #include <stdatomic.h>
@@ -17,7 +20,7 @@
 #include "schema/domain/domain.h"
 #include "schema/model/model.h"
 
-/* ---- datasets opened for their elements ---- */
+/* ---- datasets opened for their elements: dataset/dataset.c ---- */
 
 /** The I/O side of a dataset, whose description is a struct bkt_dset (model.h): where the elements lie, how
  * chunks are encoded, and the numbers under which the caches keep them.  An open handle of a dataset has one.
@@ -57,6 +60,8 @@ struct bkt_slice {
     size_t               n;
 };
 
+/* ---- reads: ahead/read_datasets.c, read/read.c ---- */
+
 struct bkt_read {
     struct bkt_dsetio    *io;
     const struct bkt_sel *file; /* in the dataset's current extent (its rank and dims are checked) */
@@ -85,6 +90,8 @@ struct bkt_read {
  *         dst is then undefined.  All requests have ended when it returns. */
 BKT_NODISCARD int bkt_read_datasets(struct bkt_read *reads, size_t n, struct bkt_err *err);
 void              bkt_read_fini(struct bkt_read *r); /* NULL, and a read without slices, are fine */
+
+/* ---- places of chunks: read/reference_table.c, read/references.c ---- */
 
 /** Request the first chunk of the dataset's chunk table, while the caller gets the table's JSON.  That saves
  *  a round trip if the table has one chunk.  Does nothing if there is no table, in a folder, or with
@@ -128,7 +135,8 @@ BKT_NODISCARD int bkt_dsetio_set_file(struct bkt_dsetio *io, struct bkt_store *s
 void bkt_dsetio_know_first(struct bkt_dsetio *io, size_t n, uint64_t (*read)(void *arg, size_t n, void *to),
                            void *arg);
 
-/* ---- single chunks, for H5Dget_chunk_info and the like ---- */
+/* ---- single chunks, for H5Dget_chunk_info and the like: list/chunk_info.c ---- */
+
 struct bkt_chunk_info {
     bool     exists;
     uint64_t offset;      /* in the file referred to; BKT_WHOLE for a native chunk object (no address) */
@@ -155,7 +163,9 @@ BKT_NODISCARD int bkt_chunk_read_raw(struct bkt_dsetio *io, const uint64_t *coor
 BKT_NODISCARD int bkt_dsetio_storage_size(struct bkt_dsetio *io, uint64_t *bytes, uint64_t *n_chunks,
                                           struct bkt_err *err);
 
-/** Jobs of read-ahead, waiting or under way.  Read without their lock, to be cheap (chunk/ahead/jobs.c). */
+/* ---- read-ahead, and what caches hold: ahead/jobs.c, ahead/predict.c, write/write_cache.c ---- */
+
+/** Jobs of read-ahead, waiting or under way.  Read without their lock, to be cheap. */
 extern atomic_size_t bkt_ahead_jobs;
 static inline bool bkt_ahead_any(void)
 {
@@ -172,5 +182,6 @@ static inline void bkt_ahead_stop(struct bkt_domain *dom)
 /** End the threads that read ahead; they start again on demand.  Call it before bkt_domain_forget_probe(). */
 void bkt_ahead_shutdown(void);
 
-/** Forget all cached data of a domain; called when the domain is closed. */
+/** Forget the decoded chunks of a domain and the written chunks that are stored, and stop reading ahead: for
+ *  a refresh, after another process wrote, and after data were moved.  Chunks that aren't stored stay. */
 void bkt_chunk_cache_drop(struct bkt_domain *dom);

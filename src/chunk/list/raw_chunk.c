@@ -1,15 +1,15 @@
-/* Chunks as the program's own filters made them: H5Dwrite_chunk, H5Dread_chunk.
- *
- * If the dataset holds HDF5's bytes in the requested chunk shape, they are stored and given back unchanged.
+/* If the dataset holds HDF5's bytes in the requested chunk shape, they are stored and given back unchanged.
  * Otherwise (chunks stored together, datasets of HSDS) they are decoded and encoded on the way; the values
  * are the same.  Partial chunks that HDF5 leaves the filters out of are encoded too: in the store, where HSDS
  * reads them, they are filtered like all others. */
+#include "chunk/list/raw_chunk.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/write/write_cache.h"
 #include "base/num.h"
 #include "chunk/write/plan.h"
+#include "chunk/write/write_cache.h"
 
 /* The requested chunk, which may be a part of a stored one, or hold several. */
 struct asked {

@@ -5,11 +5,13 @@
 #include "base/trace.h"
 #include "chunk/write/write.h"
 #include "vol/calls/calls.h"
-#include "vol/core/object_refs.h"
 #include "vol/convert/convert.h"
+#include "vol/core/object_refs.h"
 #include "vol/core/vol.h"
 #include "vol/open/mounted_files.h"
 #include "vol/open/permission_and_flush.h"
+#include "vol/path/iterate.h"
+#include "vol/path/new_link.h"
 #include "vol/path/path.h"
 
 /* ---- groups ---- */

@@ -8,6 +8,8 @@
 #include "vol/core/token.h"
 #include "vol/core/vol.h"
 #include "vol/open/permission_and_flush.h"
+#include "vol/path/iterate.h"
+#include "vol/path/new_link.h"
 #include "vol/path/path.h"
 
 /* ---- committed types ---- */

@@ -6,6 +6,7 @@
 
 #include "vol/calls/calls.h"
 #include "vol/core/object_refs.h"
+#include "vol/path/iterate.h"
 #include "vol/path/path.h"
 
 /* ---- H5Giterate ---- */

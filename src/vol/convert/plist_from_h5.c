@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chunk/dataset/dataset.h"
+#include "schema/json/reference_text.h"
 #include "vol/convert/rebuild.h"
 #include "vol/convert/values_to_memory.h"
 #include "vol/core/filters.h"
-#include "vol/plain/plain_file.h"
-#include "chunk/dataset/dataset.h"
-#include "schema/json/reference_text.h"
+#include "vol/core/memory_file.h"
 
 static int failed(struct bkt_err *err)
 {
@@ -95,18 +95,6 @@ static bool has_only_defaults(hid_t dcpl, hid_t space)
         if (dims[i] != maxdims[i])
             return false;
     return true;
-}
-
-hid_t bkt_native_in_memory(size_t step)
-{
-    static unsigned long made; /* HDF5's global lock guards it */
-    char                 name[50];
-    hid_t                f = H5I_INVALID_HID;
-    (void)snprintf(name, sizeof name, "h5bucket-in-memory-%lu", ++made);
-    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    if (fapl >= 0 && H5Pset_fapl_core(fapl, step, 0) >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) >= 0)
-        f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-    return f;
 }
 
 static bool has_pointers(const struct bkt_type *t, hid_t type)

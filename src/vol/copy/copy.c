@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "vol/copy/copier_impl.h"
-#include "vol/path/path.h"
+#include "vol/path/new_link.h"
 
 /* ---- committed types of the destination that take the place of copies ---- */
 

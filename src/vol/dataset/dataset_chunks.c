@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "base/num.h"
+#include "chunk/list/raw_chunk.h"
 #include "chunk/write/write.h"
 #include "schema/model/hsds_view.h"
 #include "vol/dataset/dataset_calls.h"

@@ -1,8 +1,8 @@
 /* Datasets: creating them, and changing their extent. */
 #include <string.h>
 
-#include "base/os/comm.h"
 #include "base/bytes.h"
+#include "base/os/comm.h"
 #include "base/trace.h"
 #include "chunk/write/write.h"
 #include "schema/edit/edit.h"
@@ -10,9 +10,9 @@
 #include "vol/dataset/dataset_calls.h"
 #include "vol/dataset/raw_files.h"
 #include "vol/dataset/virtual.h"
-#include "vol/parallel/together.h"
 #include "vol/open/permission_and_flush.h"
-#include "vol/path/path.h"
+#include "vol/parallel/together.h"
+#include "vol/path/new_link.h"
 
 /* Translate the program's request to the model's terms.  HDF5 itself judges whether it is valid
  * (plist_from_h5.c). */

@@ -9,9 +9,9 @@
 #include "schema/json/documents.h"
 #include "schema/name/uri.h"
 #include "vol/convert/convert.h"
+#include "vol/core/memory_file.h"
 #include "vol/core/transfer_list.h"
 #include "vol/dataset/dataset_calls.h"
-#include "vol/plain/plain_file.h"
 
 #define ORIGIN "${ORIGIN}"
 

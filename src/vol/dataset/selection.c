@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "vol/core/memory_file.h"
 #include "vol/core/transfer_list.h"
 #include "vol/dataset/dataset_calls.h"
-#include "vol/plain/plain_file.h"
 
 /* ---- HDF5's selections as structs of chunk ---- */
 

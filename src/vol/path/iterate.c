@@ -2,7 +2,7 @@
  * So everything that is used across a call is held by a reference.
  *
  * Members are fetched ahead in batches, so that a traversal waits once per batch and not once per object. */
-#include "vol/path/path.h"
+#include "vol/path/iterate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "vol/core/object_refs.h"
 #include "vol/core/token.h"
 #include "vol/core/vol.h"
+#include "vol/path/path.h"
 
 /* Members fetched together.  Two batches are under way at a time; larger batches gain little. */
 #define PREFETCH 512

@@ -1,4 +1,6 @@
 /* The place of a new link, missing groups on the way to it, and the link itself. */
+#include "vol/path/new_link.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/core/vol.h"
 #include "vol/core/token.h"
+#include "vol/core/vol.h"
 #include "vol/open/linked_files.h"
 #include "vol/open/mounted_files.h"
 #include "vol/parallel/together.h"
+#include "vol/path/iterate.h"
 #include "vol/path/path.h"
 #include "vol/plain/plain_file.h"
 

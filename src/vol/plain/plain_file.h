@@ -20,11 +20,6 @@ BKT_NODISCARD int bkt_native_linked(const char *path, unsigned flags, hid_t like
  * negative: the reason is on HDF5's stack. */
 hid_t bkt_native_fapl(hid_t like);
 
-/** A new file of HDF5's native connector that exists only in memory and grows in steps of @p step bytes;
- *  negative: the reason is on HDF5's stack.  Its name is unique: HDF5 takes two files with one name for
- *  the same file (a program's callbacks may run in between). */
-hid_t bkt_native_in_memory(size_t step);
-
 /** Whether HDF5's native connector takes @p name for a plain HDF5 file. */
 bool bkt_native_is_plain(const char *name);
 /** Create a plain HDF5 file with the driver and the like of @p like, if the name begins with "native:".  A

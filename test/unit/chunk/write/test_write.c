@@ -2,6 +2,7 @@
  * elements are read back from the cache and, by another opening of the domain, from the store.  The number of
  * requests is checked. */
 #include "unit/chunk/write/write_testing.h"
+#include "chunk/list/raw_chunk.h"
 
 #include "chunk/write/write_cache.h"
 #include "base/map.h"

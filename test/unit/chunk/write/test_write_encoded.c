@@ -9,6 +9,7 @@
 #include "base/os/pool.h"
 #include "helpers/sanitizer.h"
 #include "unit/chunk/write/write_testing.h"
+#include "chunk/list/raw_chunk.h"
 
 /* A chunk as the program's filters made it: deflated; @p mask: the filters before that which were left out. */
 static int write_encoded(struct model *m, struct bkt_dsetio *io, uint64_t k, uint64_t elems, int32_t value, uint32_t mask,
