@@ -184,4 +184,4 @@ void bkt_ahead_shutdown(void);
 
 /** Forget the decoded chunks of a domain and the written chunks that are stored, and stop reading ahead: for
  *  a refresh, after another process wrote, and after data were moved.  Chunks that aren't stored stay. */
-void bkt_chunk_cache_drop(struct bkt_domain *dom);
+void bkt_chunks_forget_stored(struct bkt_domain *dom);

@@ -145,21 +145,21 @@ static void no_pattern_no_reading_ahead(struct server *s)
     all_counted();
     CHECK(asked[0][1] == sizeof at / sizeof *at, "%u chunks asked for", asked[0][1]);
     bkt_dsetio_close(io);
-    bkt_chunk_cache_drop(d);
+    bkt_chunks_forget_stored(d);
     io = open_io(d, 0);
     for (unsigned i = 0; i < 3; i++)
         read_slab(io, i * CHUNK, CHUNK);
     bkt_dsetio_close(io); /* with jobs under way */
     io = open_io(d, 0);
     for (int round = 0; round < 6; round++) { /* two steps, then elsewhere: fewer and fewer tries */
-        bkt_chunk_cache_drop(d);
+        bkt_chunks_forget_stored(d);
         read_slab(io, 30 * CHUNK, CHUNK);
         read_slab(io, 31 * CHUNK, CHUNK);
         read_slab(io, 10 * CHUNK, CHUNK);
     }
     all_counted();
     unsigned before = asked[0][1];
-    bkt_chunk_cache_drop(d);
+    bkt_chunks_forget_stored(d);
     read_slab(io, 40 * CHUNK, CHUNK);
     read_slab(io, 41 * CHUNK, CHUNK);
     bkt_ahead_stop(d);

@@ -219,7 +219,7 @@ static void cache_free(void *p)
     if (c->layer)
         c->overlay->release(c->layer);
     bkt_forkguard_remove(&c->guard);
-    bkt_cache_clear(c);
+    bkt_cache_forget_all(c);
     bkt_map_free(c->names, free);
     (void)pthread_mutex_destroy(&c->lock);
     free(c);
@@ -232,7 +232,7 @@ struct bkt_cache *bkt_cache_of(struct bkt_domain *dom)
 struct bkt_ahead_note *bkt_cache_ahead(struct bkt_cache *c) { return &c->ahead; }
 uint64_t          bkt_cache_limit(const struct bkt_cache *c) { return c->limit; }
 
-void bkt_cache_clear(struct bkt_cache *c)
+void bkt_cache_forget_all(struct bkt_cache *c)
 {
     BKT_HOLD(&c->lock);
     while (c->lru.next != &c->lru)
@@ -436,7 +436,7 @@ struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uin
     return out;
 }
 
-void bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n)
+void bkt_cache_forget_range(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n)
 {
     struct bkt_cache_entry *e;
     if (!space || !n)

@@ -107,7 +107,7 @@ struct bkt_cache_entry *bkt_cache_cover(struct bkt_cache *c, uint64_t space, uin
                                         size_t *delta);
 /** Length of the entry that holds byte pos-1; 0: no entry. */
 uint64_t           bkt_cache_before(struct bkt_cache *c, uint64_t space, uint64_t pos);
-/** Drop the entries of the space that begin at one of from .. from+n-1: their source has changed. */
-void               bkt_cache_drop(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n);
-/** Drop all entries.  Names keep their numbers, and the layer stays. */
-void               bkt_cache_clear(struct bkt_cache *c);
+/** Forget the entries of the space that begin at one of from .. from+n-1: their source has changed. */
+void bkt_cache_forget_range(struct bkt_cache *c, uint64_t space, uint64_t from, uint64_t n);
+/** Forget all entries.  Names keep their numbers, and the layer stays. */
+void bkt_cache_forget_all(struct bkt_cache *c);

@@ -289,7 +289,7 @@ static struct bkt_cache_entry *find(const struct bkt_read_call *call, struct bkt
     if (!e)
         return NULL;
     if (call->passing)
-        bkt_cache_drop(c, f->space, pos, len);
+        bkt_cache_forget_range(c, f->space, pos, len);
     r->off  = s->off;
     r->len  = len;
     r->keep = false;

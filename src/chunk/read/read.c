@@ -89,7 +89,7 @@ static struct bkt_cache_entry *cached(const struct bkt_read_call *call, const st
     uint64_t           pos = bkt_target_linear(t, k);
     struct bkt_cache_entry *e   = t->io->cache ? bkt_cache_get(t->io->cache, t->io->space, pos) : NULL;
     if (e && call->passing)
-        bkt_cache_drop(t->io->cache, t->io->space, pos, 1);
+        bkt_cache_forget_range(t->io->cache, t->io->space, pos, 1);
     return e;
 }
 

@@ -201,7 +201,7 @@ int bkt_chunks_adopt(struct bkt_domain *dom, const struct bkt_object *ours, cons
             "%s was made by another writer as well: its elements can't be put there", ours->id.text);
     bkt_chunks_forget(dom, &ours->id);
     bkt_chunks_forget(dom, &theirs->id); /* its extent may have changed */
-    bkt_chunk_cache_drop(dom);
+    bkt_chunks_forget_stored(dom);
     BKT_PASS_MEM(err, bkt_write_cache_note_refs(d, theirs));
     return BKT_OK;
 }

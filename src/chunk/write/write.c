@@ -255,9 +255,9 @@ void bkt_write_drop_cached(struct bkt_dsetio *io, const uint64_t *coord)
         at = at * (io->ds->space.rank ? bkt_ceil_div(io->ds->space.dims[d], io->cdims[d]) : 1) + coord[d];
     if (!io->cache)
         return;
-    bkt_cache_drop(io->cache, io->space, at, 1);
+    bkt_cache_forget_range(io->cache, io->space, at, 1);
     if (bkt_mul_u64(at, io->chunk_bytes, &from) && from <= UINT64_MAX - io->chunk_bytes)
-        bkt_cache_drop(io->cache, io->slice_space, from, io->chunk_bytes);
+        bkt_cache_forget_range(io->cache, io->slice_space, from, io->chunk_bytes);
 }
 
 static void drop_cached(const struct bkt_write_plan *p)

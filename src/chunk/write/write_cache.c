@@ -168,7 +168,7 @@ static void trim_sets(struct bkt_write_cache *d, uint64_t each)
         gone++;
     }
     if (gone)
-        bkt_cache_clear(bkt_cache_of(d->dom));
+        bkt_cache_forget_all(bkt_cache_of(d->dom));
     d->trim_at = bkt_max_u64(least, (count - gone) + (count - gone) / 4);
 }
 
@@ -495,11 +495,11 @@ void bkt_wchunk_check_whole(struct bkt_wchunk *c)
 }
 
 /* Decoded chunks, and written chunks that are stored. */
-void bkt_chunk_cache_drop(struct bkt_domain *dom)
+void bkt_chunks_forget_stored(struct bkt_domain *dom)
 {
     struct bkt_cache *c = bkt_domain_attached(dom);
     bkt_ahead_stop(dom); /* read-ahead would bring dropped entries back */
     bkt_write_cache_drop_clean(dom);
     if (c)
-        bkt_cache_clear(c);
+        bkt_cache_forget_all(c);
 }

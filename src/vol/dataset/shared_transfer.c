@@ -28,13 +28,13 @@ static void forget(const struct bkt_io *io)
 {
     for (size_t i = 0; i < io->n; i++)
         if (bkt_shared_is(io->dsets[i]) && (i == 0 || io->dsets[i]->file->dom != io->dsets[i - 1]->file->dom))
-            bkt_chunk_cache_drop(io->dsets[i]->file->dom);
+            bkt_chunks_forget_stored(io->dsets[i]->file->dom);
 }
 
 int bkt_shared_store(struct bkt_vobj *o, struct bkt_err *err)
 {
     int rc = bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err);
-    bkt_chunk_cache_drop(o->file->dom);
+    bkt_chunks_forget_stored(o->file->dom);
     return rc;
 }
 

@@ -142,7 +142,7 @@ static int flush_together(struct bkt_file *f, struct bkt_err *err)
     int own = bkt_chunks_flush(f->dom, err);
     BKT_TRY(err, bkt_comm_agree(f->comm, own, err),
             "%s: not everything could be stored; kept for another try", f->name);
-    bkt_chunk_cache_drop(f->dom);
+    bkt_chunks_forget_stored(f->dom);
     int rc = bkt_edit_is_agreed(f->dom) ? flush_structure(f, err) : BKT_OK;
     bkt_err_keep_first(&rc, err, bkt_file_each_inner(f, bkt_file_flush, &why), &why);
     return bkt_comm_agree(f->comm, rc, err);
@@ -210,7 +210,7 @@ int bkt_vobj_flush(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
 
 int bkt_vobj_refresh(struct bkt_vobj *o, struct bkt_err *err)
 {
-    bkt_chunk_cache_drop(o->file->dom);
+    bkt_chunks_forget_stored(o->file->dom);
     bkt_chunks_refresh(o->file->dom, &o->obj->id);
     bkt_domain_forget_versions(o->file->dom);
     o->has_chunks = false;

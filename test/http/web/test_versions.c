@@ -117,14 +117,14 @@ static void two_versions(void)
     err         = (struct bkt_err){0};
     CHECK(read_one(new, 0, &err) == 2, "the new version's bytes, though others are cached: %s", first_line(&err));
     CHECK(read_one(old, 0, &err) == 1, "what was read before is still what it was");
-    bkt_chunk_cache_drop(d);
+    bkt_chunks_forget_stored(d);
     CHECK(read_one(old, 0, &err) == 0 && err.code == BKT_EPRECOND, "the old version is gone");
     CHECK(says(&err, "data.h5"), "the file is named: %s", first_line(&err));
 
     int32_t         v[2][N];
     struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {N}, .n_elems = N};
     struct bkt_read r[] = {{.io = new, .file = &sel, .dst = v[0]}, {.io = old, .file = &sel, .dst = v[1]}};
-    bkt_chunk_cache_drop(d);
+    bkt_chunks_forget_stored(d);
     err = (struct bkt_err){0};
     CHECK(bkt_read_datasets(r, 2, &err) == BKT_EPRECOND, "both in one call, the same bytes: one request can't serve them");
     bkt_dsetio_close(old);
@@ -149,12 +149,12 @@ static void two_stamps(void)
     now.version = 2;
     err         = (struct bkt_err){0};
     CHECK(read_one(new, 0, &err) == 2, "the new version's bytes: %s", first_line(&err));
-    bkt_chunk_cache_drop(d);
+    bkt_chunks_forget_stored(d);
     bkt_domain_forget_versions(d);
     CHECK(read_one(new, 0, &err) == 2, "refreshed: %s", first_line(&err));
     CHECK(read_one(old, 0, &err) == 0 && err.code == BKT_EPRECOND && says(&err, "data.h5 was replaced"), "the old version is gone");
     now.version = 1;
-    bkt_chunk_cache_drop(d);
+    bkt_chunks_forget_stored(d);
     bkt_domain_forget_versions(d);
     CHECK(read_one(new, 0, &err) == 0 && err.code == BKT_EPRECOND && read_one(old, 0, &err) == 1, "the old version is back");
     bkt_dsetio_close(old);
@@ -195,14 +195,14 @@ static void while_open(void)
     CHECK(read_one(far, (N_SETS - 1) * (size_t)N, &err) == 0 && err.code == BKT_EPRECOND && says(&err, "data.h5 was replaced"),
           "another dataset's bytes are of the other version: %s", first_line(&err));
     CHECK(read_one(io, 0, &err) == 1, "what was read before is still what it was");
-    bkt_chunk_cache_drop(d);
+    bkt_chunks_forget_stored(d);
     bkt_domain_forget_versions(d);
     CHECK(read_one(far, (N_SETS - 1) * (size_t)N, &err) == 2 && read_one(io, 0, &err) == 2, "refreshed, it is read as it is now");
 
     int32_t         v[2][N];
     struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {N}, .n_elems = N};
     struct bkt_read r[] = {{.io = io, .file = &sel, .dst = v[0]}, {.io = far, .file = &sel, .dst = v[1]}};
-    bkt_chunk_cache_drop(d);
+    bkt_chunks_forget_stored(d);
     bkt_domain_forget_versions(d);
     now.version   = 1;
     now.gets      = 0;

@@ -118,7 +118,7 @@ static void test_split(void)
         CHECK(!bad, "step %u: %u of %u are wrong", step, bad, N / step);
         bkt_read_fini(&r);
         bkt_dsetio_close(io);
-        bkt_chunk_cache_drop(w.dom);
+        bkt_chunks_forget_stored(w.dom);
     }
     world_close(&w);
     free(v);

@@ -36,7 +36,7 @@ static void test_way(enum way way, const char *info)
         struct bkt_err  err = {0};
         struct bkt_sel  sel = {.kind = BKT_SEL_ALL, .rank = 2, .dims = {DIM, 20}, .n_elems = DIM * 20};
         struct bkt_read r   = {.io = io, .file = &sel, .dst = dst};
-        bkt_chunk_cache_drop(w.dom);
+        bkt_chunks_forget_stored(w.dom);
         memset(dst, 0x11, sizeof dst);
         atomic_store(&countdown, n);
         int rc  = bkt_read_datasets(&r, 1, &err);

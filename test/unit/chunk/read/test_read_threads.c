@@ -36,7 +36,7 @@ static void *reader(void *arg)
             fprintf(stderr, "thread %u: %s\n", me, story(&err));
         }
         if (i % 16 == 7)
-            bkt_chunk_cache_drop(world.dom);
+            bkt_chunks_forget_stored(world.dom);
         free(dst);
         free(model);
         free(sel.runs);

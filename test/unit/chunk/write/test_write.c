@@ -197,7 +197,7 @@ static void large(const char *filters, const char *name)
     model_check(&m, io, "large, in part");
     CHECK(model_write(&m, io, &all, 9, &err) == BKT_OK, "%s", story(&err)); /* over chunks that are dirty */
     CHECK(model_write(&m, io, &in, 200, &err) == BKT_OK && bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
-    bkt_chunk_cache_drop(w.dom);
+    bkt_chunks_forget_stored(w.dom);
     model_check(&m, io, "large, stored");
     bkt_dsetio_close(io);
     world_close(&w);

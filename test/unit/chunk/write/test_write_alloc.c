@@ -56,7 +56,7 @@ static void begin(struct session *s, const char *name, const char *filters)
     CHECK(model_write(&s->m, io, &all, 1000, &err) == BKT_OK && bkt_chunks_flush(s->w.dom, &err) == BKT_OK &&
               bkt_domain_flush(s->w.dom, &err) == BKT_OK, "%s", story(&err));
     bkt_dsetio_close(io);
-    bkt_chunk_cache_drop(s->w.dom);
+    bkt_chunks_forget_stored(s->w.dom);
 }
 
 /* ---- while memory is short ---- */

@@ -21,7 +21,7 @@ static void earlier_writes_stay(const char *filters)
     int written = model_write(&m, io, &all, 1 << 20, NULL);
     CHECK(bkt_fault_hits(w.dom->store, 0) == 1 || bkt_chunks_flush(w.dom, NULL) == BKT_EACCES, "something failed, write said %d", written);
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
-    bkt_chunk_cache_drop(w.dom);
+    bkt_chunks_forget_stored(w.dom);
     CHECK(bkt_read_datasets(&r, 1, &err) == BKT_OK, "%s", story(&err));
     for (int i = 0; i < 50; i++)
         CHECK(got[i] == 100 + i || got[i] == (1 << 20) + 3 * CHUNK + 100 + i, "element %d is %d", i, got[i]);

@@ -200,7 +200,7 @@ static void mixed(uint32_t seed)
     for (unsigned i = 0; rc < 0 && i < N + 2; i++) /* each rule hits once */
         rc = flush(w.dom);
     CHECK(rc == BKT_OK, "%s: the last flush says %d", name, rc);
-    bkt_chunk_cache_drop(w.dom);
+    bkt_chunks_forget_stored(w.dom);
     model_check(&m, io, name);
     bkt_dsetio_close(io);
     world_close(&w);

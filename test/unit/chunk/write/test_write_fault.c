@@ -49,7 +49,7 @@ static void fails_once(const char *filters)
     bkt_err_clear(&err);
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK && !bkt_chunks_dirty(w.dom), "%s", story(&err));
     bkt_dsetio_close(io);
-    bkt_chunk_cache_drop(w.dom); /* the following reads come from the store */
+    bkt_chunks_forget_stored(w.dom); /* the following reads come from the store */
     io = open_io(&w, m.n);
     model_check(&m, io, "stored");
     bkt_dsetio_close(io);
@@ -109,7 +109,7 @@ static void late(void)
             model_check(&m, io, "while answers are late");
     }
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
-    bkt_chunk_cache_drop(w.dom);
+    bkt_chunks_forget_stored(w.dom);
     bkt_dsetio_close(io);
     io = open_io(&w, m.n);
     model_check(&m, io, "late, stored");
@@ -146,7 +146,7 @@ static void raced(const char *filters, bool no_etag)
             m.v[i] = other[i];
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
     model_check(&m, io, "after a lost race");
-    bkt_chunk_cache_drop(w.dom);
+    bkt_chunks_forget_stored(w.dom);
     bkt_dsetio_close(io);
     io = open_io(&w, m.n);
     model_check(&m, io, "after a lost race, stored");
@@ -179,7 +179,7 @@ static void raced_for_the_first(const char *filters)
     put_object(&w, key, z ? z : (void *)other, n);
     memcpy(m.v + 40, other + 40, 60 * sizeof *other);
     CHECK(bkt_chunks_flush(w.dom, &err) == BKT_OK, "%s", story(&err));
-    bkt_chunk_cache_drop(w.dom);
+    bkt_chunks_forget_stored(w.dom);
     bkt_dsetio_close(io);
     io = open_io(&w, m.n);
     model_check(&m, io, "after a race to be the first");

@@ -97,7 +97,7 @@ static void one_trial(struct world *w, unsigned trial)
             CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK && bkt_domain_flush(w->dom, &err) == BKT_OK, "trial %u: %s", trial, story(&err));
         if (below(&seed, 6) == 0) {
             CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "trial %u: %s", trial, story(&err));
-            bkt_chunk_cache_drop(w->dom);
+            bkt_chunks_forget_stored(w->dom);
             check(&g, io, trial, "stored");
         }
     }
@@ -130,7 +130,7 @@ static void cut_at_the_end(struct world *w)
     for (int i = 0; i < 12; i++)
         g.v[i / 6][i % 6] = src[i] = 100 + i;
     CHECK(bkt_write_datasets(&wr, 1, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
-    bkt_chunk_cache_drop(w->dom);
+    bkt_chunks_forget_stored(w->dom);
     g.dims[1] = 5;
     CHECK(bkt_chunks_resize(io, g.dims, &err) == BKT_OK && bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
     check(&g, io, N, "cut at the end");

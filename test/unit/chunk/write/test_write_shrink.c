@@ -159,7 +159,7 @@ static bool fails(const char *filters, unsigned k, bool lost)
     bool hit = bkt_fault_hits(st, 0) > 0;
     if (k % 2 == 0)
         look_and_grow(name, k, true);
-    bkt_chunk_cache_drop(w.dom);
+    bkt_chunks_forget_stored(w.dom);
     if (k % 2)
         CHECK(has(io, whole) && wrong(io, less, "stored", k) == 0, "request %u: stored", k);
     bkt_dsetio_close(io);
@@ -208,7 +208,7 @@ static void dirty_data_survive(void)
     model_check(&m, io, "after a shrink that failed");
     bkt_err_clear(&err);
     CHECK(flush(w.dom, &err) == BKT_OK, "%s", story(&err));
-    bkt_chunk_cache_drop(w.dom);
+    bkt_chunks_forget_stored(w.dom);
     model_check(&m, io, "stored after a shrink that failed");
     bkt_dsetio_close(io);
     world_close(&w);

@@ -89,7 +89,7 @@ static void one_trial(struct world *w, unsigned trial)
             CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
         if (below(&seed, 4) == 0) {
             CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s", story(&err));
-            bkt_chunk_cache_drop(w->dom);
+            bkt_chunks_forget_stored(w->dom);
             bkt_dsetio_close(io);
             io = open_io(w, m.n);
             check(&m, io, "from the store");

@@ -111,7 +111,7 @@ static inline void faulty_end(struct world *w, struct model *m, struct bkt_dseti
 {
     struct bkt_err err = {0};
     CHECK(bkt_chunks_flush(w->dom, &err) == BKT_OK, "%s: %s", when, story(&err));
-    bkt_chunk_cache_drop(w->dom);
+    bkt_chunks_forget_stored(w->dom);
     if (io)
         model_check(m, io, when);
     bkt_dsetio_close(io);
