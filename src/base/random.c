@@ -22,3 +22,12 @@ uint64_t bkt_random(void)
     v ^= v >> 27, v *= UINT64_C(0x94d049bb133111eb);
     return v ^ (v >> 31);
 }
+
+void bkt_random_pause(unsigned losses, double seconds)
+{
+    double most = (seconds > 0.001 ? seconds : 0.001) * (1U << (losses < 3 ? losses : 3));
+    uint64_t longest = (uint64_t)(1e9 * (most < 5 ? most : 5));
+    uint64_t ns = longest ? bkt_random() % longest : 0;
+    struct timespec t = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
+    (void)nanosleep(&t, NULL);
+}

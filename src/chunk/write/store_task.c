@@ -8,7 +8,6 @@
  * the elements over the chunk again is harmless however often it happens. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/os/thread.h"
 #include "chunk/write/write_cache.h"
@@ -20,10 +19,10 @@
 #define EARLY (4u << 20)
 #define TRIES 10000          /* lost races: each is another writer's success, so the limit only ends a race
                                 that never ends */
-/* Lost races before the next try waits, and the longest wait in microseconds (from the seventh loss on).  The
- * wait is short beside a round trip to a store far away, and some times as long as one to a directory. */
+/* Lost races before the next try waits, and the unit of its wait, which grows to eight times that.  The wait
+ * is short beside a round trip to a store far away, and some times as long as one to a directory. */
 #define PAUSE_FROM 3
-#define PAUSE_MAX_US 20000u
+#define PAUSE_SECONDS 0.0025
 
 struct bkt_store_task {
     struct bkt_job     job;
@@ -315,12 +314,10 @@ static void load(struct bkt_store_task *t)
     bkt_store_start(t->st, q);
 }
 
-/* Waits for a random time, so that several writers of one chunk don't try all at once again. */
 static void load_job(struct bkt_job *job)
 {
     struct bkt_store_task *t = BKT_OWNER(struct bkt_store_task, job, job);
-    unsigned          most = t->tries < 6 ? 500u << t->tries : PAUSE_MAX_US;
-    (void)usleep((unsigned)(bkt_random() % most));
+    bkt_random_pause(t->tries - PAUSE_FROM, PAUSE_SECONDS);
     load(t);
 }
 

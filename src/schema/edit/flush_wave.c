@@ -7,7 +7,6 @@
  * there already. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/os/clock.h"
 #include "base/random.h"
@@ -397,19 +396,6 @@ static void through(struct bkt_domain *d, struct bkt_change *c)
     c->etag = NULL;
 }
 
-/* A random pause, as long as some rounds take: of writers that all try again at once, all but one lose.
- * Spread over eight rounds, about eight of them succeed, so that 16 writers need two such spans.  The limit
- * of the pause is at least a round's time in a directory, and at most 5 s: after a stop of the store, a
- * writer must not be late. */
-static void pause_after_loss(const struct wave *w, unsigned round)
-{
-    double most = (w->seconds > 0.001 ? w->seconds : 0.001) * (1U << (round < 3 ? round : 3));
-    uint64_t longest = (uint64_t)(1e9 * (most < 5 ? most : 5));
-    uint64_t ns = longest ? bkt_random() % longest : 0;
-    struct timespec t = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
-    (void)nanosleep(&t, NULL);
-}
-
 /* An object that other writers change too is written alone, in turns if the store has them. */
 static bool has_turns(const struct bkt_change *c) { return c->obj->contended && !c->is_new; }
 
@@ -441,7 +427,7 @@ static int run_wave(struct wave *w, struct bkt_err *err)
         if (from > until)
             rc = BKT_ERR(err, BKT_EPRECOND, "%s: other writers keep changing the same objects", w->d->name);
         else if (turn < 0)
-            pause_after_loss(w, round);
+            bkt_random_pause(round, w->seconds);
     }
     bkt_store_end_turn(w->d->store, turn);
     wave_fini(w);
