@@ -2,12 +2,12 @@
 
 #include <string.h>
 
+#include "schema/domain/doc_rewrite.h"
 #include "schema/edit/edit_impl.h"
 #include "schema/json/schema_json.h"
 
 #define INLINE 2048u        /* bytes in the document, which each open reads: 2.7 KB of base64 */
-#define INLINE_V1 (1u << 20) /* version 1 has no place for a separate object */
-#define TRIES 100
+#define INLINE_V1 (1u << 20)   /* version 1 has no place for a separate object */
 
 int bkt_userblock_key(const struct bkt_id *root, struct bkt_buf *out)
 {
@@ -56,37 +56,24 @@ int bkt_userblock_load(struct bkt_domain *d, uint64_t *size, struct bkt_buf *byt
 
 /* ---- writing ---- */
 
+struct new_block {
+    const struct bkt_domain *d;
+    const struct bkt_userblock *u;
+};
+
 /* The document @p was, with this block and its other contents. */
-static int change(const struct bkt_domain *d, const struct bkt_buf *was, const struct bkt_userblock *u,
-                  struct bkt_buf *out, struct bkt_err *err)
+static int change(const struct bkt_buf *was, struct bkt_buf *now, void *arg, struct bkt_err *err)
 {
+    const struct new_block *b = arg;
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
     BKT_PASS(bkt_json_load(was->ptr, was->len, &j, err));
     const char *root = bkt_json_word(j, "root");
-    BKT_FAIL_IF(err, !root || strcmp(root, d->doc.root.text) != 0, BKT_EEXIST,
-                "%s: another writer has replaced the domain", d->name);
+    BKT_FAIL_IF(err, !root || strcmp(root, b->d->doc.root.text) != 0, BKT_EEXIST,
+                "%s: another writer has replaced the domain", b->d->name);
     (void)json_object_del(j, "h5userblock");
-    if (u->size && bkt_userblock_emit(u, j) < 0)
+    if (b->u->size && bkt_userblock_emit(b->u, j) < 0)
         BKT_NOMEM(err);
-    return bkt_json_dump(j, out, err);
-}
-
-static int rewrite_doc(struct bkt_domain *d, const struct bkt_userblock *u, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    BKT_PASS_MEM(err, bkt_domain_doc_key(d->path, &key));
-    for (unsigned tries = 1;; tries++) {
-        BKT_CLEANUP(bkt_req_fini)
-        struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
-        BKT_PASS(bkt_store_perform(d->store, &req, 1, err));
-        BKT_PASS(change(d, &req.body, u, &json, err));
-        int rc = bkt_store_put(d->store, bkt_buf_str(&key), json.ptr, json.len, req.etag[0] ? req.etag : NULL,
-                               NULL, NULL, err);
-        if (rc != BKT_EPRECOND || tries == TRIES)
-            return rc;
-        bkt_err_clear(err);
-    }
+    return bkt_json_dump(j, now, err);
 }
 
 /* The bytes first: a document never names bytes that aren't there. */
@@ -101,7 +88,7 @@ static int store(struct bkt_domain *d, const struct bkt_userblock *u, const void
     if (u->apart)
         BKT_PASS(bkt_store_put(d->store, one, bytes, n, NULL, NULL, NULL, err));
     if (!d->edits->fresh)
-        BKT_PASS(rewrite_doc(d, u, err));
+        BKT_PASS(bkt_doc_rewrite(d->store, d->path, change, &(struct new_block){d, u}, err));
     return gone ? bkt_store_delete(d->store, &one, 1, err) : BKT_OK;
 }
 

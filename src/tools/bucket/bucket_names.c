@@ -294,16 +294,6 @@ int bkt_doc_delete(struct bkt_store *st, const char *path, struct bkt_err *err)
     return bkt_key_delete(st, bkt_buf_str(&key), err);
 }
 
-int bkt_doc_change(int (*once)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err)
-{
-    for (unsigned tries = 1;; tries++) {
-        int rc = once(arg, err);
-        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
-            return rc;
-        bkt_err_clear(err);
-    }
-}
-
 static int on_key(const struct bkt_listed *e, void *arg)
 {
     (void)e;

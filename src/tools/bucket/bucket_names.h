@@ -49,8 +49,6 @@ BKT_NODISCARD int bkt_doc_put(struct bkt_store *st, const char *path, const stru
 BKT_NODISCARD int bkt_doc_delete(struct bkt_store *st, const char *path, struct bkt_err *err);
 /** Delete another key, likewise. */
 BKT_NODISCARD int bkt_key_delete(struct bkt_store *st, const char *key, struct bkt_err *err);
-/** Change a document: call @p once, which reads and stores it, again while other writers change it. */
-BKT_NODISCARD int bkt_doc_change(int (*once)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err);
 
 /** Report BKT_ENOENT: @p name, which became @p p, is @p what ("no such domain").  The message names the place
  *  if the name alone doesn't. */

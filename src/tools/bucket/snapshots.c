@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/domain/doc_rewrite.h"
 #include "schema/json/documents.h"
 #include "tools/bucket/bucket_names.h"
 #include "tools/cli/tool.h"
@@ -76,32 +77,32 @@ static int on_listed(const struct bkt_listed_key *s, void *arg)
     return ++g->n == BKT_TOOL_BATCH ? read_batch(g) : BKT_OK;
 }
 
+struct noted {
+    const struct snapshot_domain *of;
+    const struct bkt_snapshot_out *o; /* NULL: there is none */
+};
+
+static int change_note(const struct bkt_buf *was, struct bkt_buf *now, void *arg, struct bkt_err *err)
+{
+    const struct noted *n = arg;
+    BKT_CLEANUP(bkt_domain_doc_fini) struct bkt_domain_doc doc = {.n_acls = 0};
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    BKT_PASS_MEM(err, bkt_domain_doc_key(n->of->path, &key));
+    BKT_TRY(err, bkt_domain_doc_parse(was->ptr, was->len, &doc, err), "%s", bkt_buf_str(&key));
+    BKT_FAIL_IF(err, strcmp(doc.root.text, n->of->root->text) != 0, BKT_EEXIST,
+                "%s: another writer has replaced the domain", n->of->path);
+    if (!n->o && !doc.snapshot.objects)
+        return BKT_OK;
+    BKT_PASS(bkt_snapshot_note(was->ptr, was->len, n->o, now, err));
+    if (now->len == was->len && memcmp(now->ptr, was->ptr, now->len) == 0)
+        bkt_buf_clear(now);
+    return BKT_OK;
+}
+
 /* Notes in the domain's document that it has a snapshot, or (NULL) that it has none. */
 static int note(const struct snapshot_domain *of, const struct bkt_snapshot_out *o, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    BKT_PASS_MEM(err, bkt_domain_doc_key(of->path, &key));
-    for (unsigned tries = 1;; tries++) {
-        BKT_CLEANUP(bkt_req_fini)
-        struct bkt_req req = {.op = BKT_GET, .key = bkt_buf_str(&key), .len = BKT_WHOLE};
-        BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
-        struct bkt_domain_doc                    doc  = {.n_acls = 0};
-        BKT_PASS(bkt_store_perform(of->store, &req, 1, err));
-        BKT_TRY(err, bkt_domain_doc_parse(req.body.ptr, req.body.len, &doc, err), "%s", bkt_buf_str(&key));
-        bool same = strcmp(doc.root.text, of->root->text) == 0, none = !o && !doc.snapshot.objects;
-        bkt_domain_doc_fini(&doc);
-        BKT_FAIL_IF(err, !same, BKT_EEXIST, "%s: another writer has replaced the domain", of->path);
-        if (none)
-            return BKT_OK;
-        BKT_PASS(bkt_snapshot_note(req.body.ptr, req.body.len, o, &json, err));
-        if (json.len == req.body.len && memcmp(json.ptr, req.body.ptr, json.len) == 0)
-            return BKT_OK;
-        int rc = bkt_store_put(of->store, bkt_buf_str(&key), json.ptr, json.len,
-                               req.etag[0] ? req.etag : NULL, NULL, NULL, err);
-        if (rc != BKT_EPRECOND || tries == BKT_TOOL_TRIES)
-            return rc;
-        bkt_err_clear(err);
-    }
+    return bkt_doc_rewrite(of->store, of->path, change_note, &(struct noted){of, o}, err);
 }
 
 static int make(struct gather *g, const struct snapshot_domain *of, bool use_old,

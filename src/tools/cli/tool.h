@@ -58,9 +58,6 @@ struct bkt_opt {
 /** Bytes of values, of each side, that are read at once to be compared or stored elsewhere.  Less takes
  *  longer and more requests, more takes more memory. */
 #define BKT_TOOL_BLOCK ((uint64_t)16 << 20)
-/** Tries of a change of a document that other writers change at the same time; more than many of them
- *  need. */
-#define BKT_TOOL_TRIES 20
 /** Depth of folders that a verb goes down into: each level takes some KiB of stack, and links in a directory
  *  can make a circle. */
 #define BKT_TOOL_FOLDERS 200

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/os/clock.h"
+#include "schema/domain/doc_rewrite.h"
 #include "schema/json/acl.h"
 #include "tools/bucket/bucket_names.h"
 #include "tools/cli/tool.h"
