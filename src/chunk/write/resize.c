@@ -303,7 +303,9 @@ static int shrink(struct resize *r, const uint64_t *dims, struct bkt_err *err)
     if (needs_fill(r))
         BKT_PASS(bkt_fill_check(r->io, any, true, err));
     BKT_PASS(list_stored(r, err));
-    BKT_PASS(set_smaller(r, r->gone.len || r->cut.len, err));
+    bool marked = r->gone.len || r->cut.len;
+    BKT_PASS(set_smaller(r, marked, err));
+    r->ws->marked |= marked;
     bool cleared = clear_marked(r, ds, NULL) == BKT_OK;
     BKT_HOLD(&r->d->window.lock);
     for (unsigned d = 0; cleared && d < r->io->rank; d++)
@@ -319,12 +321,15 @@ static int shrink(struct resize *r, const uint64_t *dims, struct bkt_err *err)
 static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
 {
     struct resize r;
-    if (!io->ds->trim)
+    if (!io->ds->trim && !bkt_edit_trim_waits(io->dom, &io->obj->id))
         return BKT_OK;
     BKT_PASS(begin(&r, io, err));
-    int rc = clear_marked(&r, io->ds, err);
+    bool marked = io->ds->trim || r.ws->marked;
+    int rc = io->ds->trim ? clear_marked(&r, io->ds, err) : BKT_OK;
+    r.ws->marked = rc < 0 && marked;
     end(&r);
-    BKT_PASS(rc);
+    if (rc < 0 || !marked)
+        return rc;
     BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
     return bkt_domain_flush_object(io->dom, &io->obj->id, err);
 }

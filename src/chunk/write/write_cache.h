@@ -61,6 +61,7 @@ struct bkt_wset {
     /* chunks were written again just after they had been stored: no chunk is stored early any more */
     bool again;
     bool untrimmed;               /* chunks left by a shrink couldn't be deleted */
+    bool marked;                  /* a shrink was stored with a mark, which a flush may have removed since */
     uint64_t known[BKT_MAX_RANK]; /* extent within which chunks may be stored */
 };
 

@@ -223,6 +223,8 @@ BKT_NODISCARD int bkt_edit_extent_undo(struct bkt_domain *d, const struct bkt_id
                                        const uint64_t *trim, struct bkt_err *err);
 /** Note that chunks hold nothing outside the extent any more. */
 BKT_NODISCARD int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt_err *err);
+/** Whether the store may not know of the last bkt_edit_trimmed() yet. */
+bool bkt_edit_trim_waits(const struct bkt_domain *d, const struct bkt_id *dset);
 /** Note that something was written to the dataset, which nothing shows any more once it has shrunk.  For a
  *  caller that shrinks a dataset without a fill value (H5Pset_fill_value(…, NULL)): HDF5 reads such a dataset
  *  only if it was ever written. */

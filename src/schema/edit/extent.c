@@ -144,6 +144,12 @@ int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt
     return BKT_OK;
 }
 
+bool bkt_edit_trim_waits(const struct bkt_domain *d, const struct bkt_id *dset)
+{
+    const struct bkt_change *c = d->edits ? bkt_map_get(d->edits->changes, dset->text, BKT_ID_LEN) : NULL;
+    return c && c->extent && c->extent->trimmed;
+}
+
 /* ---- on top of the stored version ---- */
 
 /* A dimension that this process lets grow becomes at least as large as it wants; one that it shrinks gets its
