@@ -32,6 +32,8 @@ for v in $verbs; do
     [ -s "$tmp/man/h5bucket-$v.1" ] || wrong "no page h5bucket-$v.1"
     awk 'length > (/^(usage:|  .*-)/ ? 130 : 100) { print FILENAME ": " $0; f = 1 } END { exit f }' "$tmp/help" ||
         wrong "$v --help has long lines"
+    twice=$(sed -n 's/^  \(-[a-zA-Z]\), .*/\1/p' "$tmp/help" | sort | uniq -d)
+    [ -z "$twice" ] || wrong "$v --help has $twice twice"
     # every option that --help shows is in the man page and in the completion
     for o in $(sed -n 's/^  ..*--\([a-z-]*\).*/\1/p' "$tmp/help"); do
         grep -qF -- "${o//-/\\-}" "$tmp/man/h5bucket-$v.1" || wrong "--$o is not in h5bucket-$v.1"

@@ -37,10 +37,11 @@ static void wrap(FILE *to, const char *text, int at, int indent)
     fputc('\n', to);
 }
 
-static void print_option(FILE *to, const struct bkt_opt *o)
+static void print_option(FILE *to, const struct bkt_verb *v, size_t i)
 {
+    const struct bkt_opt *o = bkt_verb_opt(v, i);
     char letter[8] = "    ";
-    if (o->letter)
+    if (bkt_verb_letter(v, i))
         snprintf(letter, sizeof letter, "-%c, ", o->letter);
     int n = fprintf(to, "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
     if (n >= COLUMN - 1)
@@ -58,7 +59,7 @@ void bkt_help_verb(FILE *to, const struct bkt_verb *v)
         fprintf(to, "\n%s\n", v->text);
     fputs("\noptions:\n", to);
     for (size_t i = 0; bkt_verb_opt(v, i); i++)
-        print_option(to, bkt_verb_opt(v, i));
+        print_option(to, v, i);
 }
 
 /* A bar would end the table's cell, also in code. */
@@ -138,7 +139,7 @@ static void man_options(FILE *to, const struct bkt_verb *v)
     const struct bkt_opt *o;
     for (size_t i = 0; (o = bkt_verb_opt(v, i)) != NULL; i++) {
         fputs(".TP\n", to);
-        if (o->letter)
+        if (bkt_verb_letter(v, i))
             fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
         fputs("\\fB\\-\\-", to);
         roff_str(to, o->name);

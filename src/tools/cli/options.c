@@ -31,6 +31,20 @@ const struct bkt_opt *bkt_verb_opt(const struct bkt_verb *v, size_t i)
     return i < bkt_tool_n_common ? &bkt_tool_common[i] : NULL;
 }
 
+static const struct bkt_opt *option_of_letter(const struct bkt_verb *v, int letter)
+{
+    size_t i = 0;
+    while (bkt_verb_opt(v, i) && bkt_verb_opt(v, i)->letter != letter)
+        i++;
+    return bkt_verb_opt(v, i);
+}
+
+char bkt_verb_letter(const struct bkt_verb *v, size_t i)
+{
+    const struct bkt_opt *o = bkt_verb_opt(v, i);
+    return option_of_letter(v, o->letter) == o ? o->letter : '\0';
+}
+
 /* ---- the command line ---- */
 
 unsigned bkt_tool_has(const struct bkt_tool *t, const char *name)
@@ -227,12 +241,7 @@ static size_t fill(const struct bkt_verb *v, struct option *longs, char *shorts)
 
 static const struct bkt_opt *option_of(const struct bkt_verb *v, int c)
 {
-    if (c >= LONG_BASE)
-        return bkt_verb_opt(v, (size_t)(c - LONG_BASE));
-    for (size_t i = 0; bkt_verb_opt(v, i); i++)
-        if (bkt_verb_opt(v, i)->letter == c)
-            return bkt_verb_opt(v, i);
-    return NULL;
+    return c >= LONG_BASE ? bkt_verb_opt(v, (size_t)(c - LONG_BASE)) : option_of_letter(v, c);
 }
 
 static int bad_option(const struct bkt_tool *t, int c, char **argv)

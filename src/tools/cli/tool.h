@@ -150,6 +150,8 @@ extern const struct bkt_opt bkt_tool_common[];
 extern const size_t         bkt_tool_n_common;
 /** The @p i-th option of a verb, its own first, then the common ones; NULL: past the last. */
 const struct bkt_opt *bkt_verb_opt(const struct bkt_verb *v, size_t i);
+/** The letter of the @p i-th option; 0: none, or an earlier option of the verb has it. */
+char bkt_verb_letter(const struct bkt_verb *v, size_t i);
 
 /** Parse a command line; argv[0] is the verb's name.  Settings are read too.
  * @return -1: go on; else the exit code (--help was printed, or wrong usage reported).  bkt_tool_fini(),
