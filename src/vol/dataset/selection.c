@@ -128,13 +128,11 @@ static bool has_extent(const struct bkt_sel *sel, const struct bkt_space *s)
 /* All of an extent: HDF5 needn't be asked. */
 static int all_of(const struct bkt_space *s, struct bkt_sel *sel, struct bkt_err *err)
 {
-    sel->rank    = s->cls == BKT_S_SIMPLE ? s->rank : 0;
-    sel->n_elems = s->cls != BKT_S_NULL;
-    for (unsigned d = 0; d < sel->rank; d++) {
+    sel->rank = s->cls == BKT_S_SIMPLE ? s->rank : 0;
+    for (unsigned d = 0; d < sel->rank; d++)
         sel->dims[d] = s->dims[d];
-        BKT_FAIL_IF(err, !bkt_mul_u64(sel->n_elems, s->dims[d], &sel->n_elems), BKT_EFORMAT,
-                    "extent: more than 2^64 elements");
-    }
+    BKT_FAIL_IF(err, bkt_space_count(s, &sel->n_elems, NULL) < 0, BKT_EFORMAT,
+                "extent: 2^64 elements or more");
     sel->kind = sel->n_elems ? BKT_SEL_ALL : BKT_SEL_NONE;
     return BKT_OK;
 }

@@ -196,6 +196,9 @@ static void refuse_all(hid_t f)
     refused("an extent of 2^80", H5Dset_extent(d, grown), "2^64 elements");
     refused("an extent of 2^63", H5Dset_extent(d, (hsize_t[]){long_one, 1}), "2^63 - 1");
     corners(d, 2, (hsize_t[]){4, 4}, 7, true);
+    hid_t empty = new_huge(f, &(struct huge){"empty", 3, {grown[0], grown[1], 0}, {grown[0], grown[1], 4}, {16, 16, 4}, 0});
+    CHECK(H5Dread(empty, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &(int){0}) >= 0, "no elements of 2^80 rows: %s", error_text());
+    H5Dclose(empty);
     hid_t s = H5Screate_simple(1, &long_one, NULL), large = H5Screate_simple(1, &bytes, NULL);
     refused("an attribute of 2^63", H5Acreate2(d, "a", H5T_NATIVE_SCHAR, s, H5P_DEFAULT, H5P_DEFAULT), "2^63 - 1");
     refused("an attribute of 300 MiB", H5Acreate2(d, "b", H5T_NATIVE_SCHAR, large, H5P_DEFAULT, H5P_DEFAULT), "256 MiB");
