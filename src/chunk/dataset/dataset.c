@@ -252,7 +252,7 @@ static int set_grid(struct bkt_dsetio *io, struct bkt_err *err)
             io->cdims[d] = s->cls == BKT_S_SIMPLE && s->rank ? bkt_max_u64(s->dims[d], 1) : 1;
         BKT_FAIL_IF(err, !io->cdims[d], BKT_EFORMAT, "chunk dimension %u is 0", d);
         BKT_FAIL_IF(err, !bkt_mul_u64(io->chunk_elems, io->cdims[d], &io->chunk_elems), BKT_EFORMAT,
-                    "chunk has more than 2^64 elements");
+                    "chunk has 2^64 elements or more");
     }
     uint64_t bytes = 0;
     BKT_FAIL_IF(err,

@@ -64,7 +64,7 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
         a->box.block[d] = a->mem.block[d] = n;
         a->box.n_elems *= n;
         BKT_FAIL_IF(err, !bkt_mul_u64(a->elems, dim, &a->elems), BKT_EFORMAT,
-                    "dataset %s: chunk of more than 2^64 elements", io->obj->id.text);
+                    "dataset %s: chunk of 2^64 elements or more", io->obj->id.text);
     }
     a->mem.n_elems = a->box.n_elems;
     a->skips_filters = bkt_chunk_skips_filters(io->ds, offset);

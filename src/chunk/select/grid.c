@@ -250,11 +250,11 @@ int bkt_grid_init(struct bkt_grid *g, const struct bkt_sel *sel, const uint64_t 
         fits  = fits && bkt_mul_u64(total, g->dims[d], &total);
         empty = empty || !g->dims[d];
         BKT_FAIL_IF(err, !bkt_mul_u64(g->chunk_elems, cdims[d], &g->chunk_elems), BKT_EFORMAT,
-                    "chunk has more than 2^64 elements");
+                    "chunk has 2^64 elements or more");
     }
     if (sel->kind == BKT_SEL_NONE || empty)
         return BKT_OK;
-    BKT_FAIL_IF(err, !fits, BKT_EFORMAT, "extent has more than 2^64 elements");
+    BKT_FAIL_IF(err, !fits, BKT_EFORMAT, "extent has 2^64 elements or more");
     int rc = sel->kind == BKT_SEL_RUNS ? init_irregular(g, sel, total, err) : init_regular(g, sel, err);
     if (rc < 0)
         bkt_grid_fini(g);
@@ -426,7 +426,7 @@ static int init_runs(struct bkt_mem_layout *m, const struct bkt_sel *sel, struct
     BKT_NEED(err, m->before);
     for (size_t i = 0; i < sel->n_runs; i++)
         BKT_FAIL_IF(err, !bkt_add_u64(m->before[i], sel->runs[i].len, &m->before[i + 1]), BKT_EINVAL,
-                    "memory selection: more than 2^64 elements");
+                    "memory selection: 2^64 elements or more");
     m->n_elems = m->before[sel->n_runs];
     return BKT_OK;
 }
@@ -489,7 +489,7 @@ int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt_sel *sel, str
         if (sel->kind == BKT_SEL_HYPER)
             BKT_PASS(add_dim(m, sel, d, mstride, err));
         BKT_FAIL_IF(err, !bkt_mul_u64(mstride, sel->dims[d], &mstride), BKT_EINVAL,
-                    "memory extent has more than 2^64 elements");
+                    "memory extent has 2^64 elements or more");
     }
     if (sel->kind == BKT_SEL_ALL)
         m->n_elems = mstride;

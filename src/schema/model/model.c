@@ -111,7 +111,7 @@ int bkt_space_check(const struct bkt_space *s, struct bkt_err *err)
     for (unsigned i = 0; i < s->rank; i++)
         BKT_FAIL_IF(err, s->dims[i] > INT64_MAX, BKT_EUNSUP, "dimension %u of %llu: the limit is 2^63 - 1", i,
                     (unsigned long long)s->dims[i]);
-    BKT_FAIL_IF(err, bkt_space_count(s, &n, NULL) < 0, BKT_EUNSUP, "extent: more than 2^64 elements");
+    BKT_FAIL_IF(err, bkt_space_count(s, &n, NULL) < 0, BKT_EUNSUP, "extent: 2^64 elements or more");
     return BKT_OK;
 }
 

@@ -109,7 +109,7 @@ static int one_box(hid_t space, struct slab *b, struct bkt_err *err)
     for (unsigned d = 0; d < b->rank; d++) {
         b->count[d] = 1;
         b->block[d] = b->stride[d] = end[d] - b->start[d] + 1;
-        BKT_FAIL_IF(err, !bkt_mul_u64(n, b->block[d], &n), BKT_EFORMAT, "mapping: more than 2^64 elements");
+        BKT_FAIL_IF(err, !bkt_mul_u64(n, b->block[d], &n), BKT_EFORMAT, "mapping: 2^64 elements or more");
     }
     BKT_FAIL_IF(err, n != (uint64_t)H5Sget_select_npoints(space), BKT_EUNSUP,
                 "a mapping selects neither a box nor a regular pattern of boxes");

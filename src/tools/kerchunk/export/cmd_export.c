@@ -239,7 +239,7 @@ static int describe(struct array *a, const char **why, struct bkt_err *err)
     a->elements = 1;
     for (int d = 0; d < rank; d++)
         BKT_FAIL_IF(err, !bkt_mul_u64(a->elements, a->p.dims[d], &a->elements), BKT_EFORMAT,
-                    "more than 2^64 elements");
+                    "2^64 elements or more");
     return 1;
 }
 
