@@ -1,6 +1,7 @@
 /* Clocks: one that only goes forward, and the time of day. */
 #pragma once
 
+#include <stdint.h>
 #include <time.h>
 
 /** Whole seconds since some moment before the process began. */
@@ -9,6 +10,14 @@ static inline time_t bkt_seconds_now(void)
     struct timespec t = {0, 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec;
+}
+
+/** As bkt_seconds_now(), in milliseconds; never 0. */
+static inline uint64_t bkt_ms_now(void)
+{
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000 + 1;
 }
 
 /** As bkt_seconds_now(), with the fraction of the second. */

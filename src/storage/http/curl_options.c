@@ -10,10 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/http/engine_impl.h"
 #include "base/num.h"
-#include "storage/stats.h"
+#include "base/os/clock.h"
+#include "storage/http/engine_impl.h"
 #include "storage/http/tls.h"
+#include "storage/stats.h"
 
 /* Bytes that libcurl receives at once.  Smaller buffers cost CPU time, larger ones memory. */
 #define RECEIVE_BUFFER (512L * 1024)
@@ -149,7 +150,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
     struct bkt_leg  *leg   = arg;
     struct bkt_xfer *x     = leg->x;
     size_t           total = size * n;
-    x->last_ms             = bkt_engine_now();
+    x->last_ms = bkt_ms_now();
     bkt_pace_first_byte(x->host, x);
     decide(leg);
     if (leg->easy != x->easy)
@@ -180,7 +181,7 @@ static size_t on_data(char *p, size_t size, size_t n, void *arg)
     struct bkt_xfer *x   = leg->x;
     if (leg->easy != x->easy)
         return 0;
-    x->last_ms = bkt_engine_now();
+    x->last_ms = bkt_ms_now();
     x->body_bytes += size * n;
     if (x->status < 300)
         bkt_stats_add(BKT_STAT(bytes_in), size * n);
@@ -195,7 +196,7 @@ static size_t on_upload(char *p, size_t size, size_t n, void *arg)
     struct bkt_xfer *x    = arg;
     size_t           room = size * n, left = x->put_len - x->put_at;
     size_t           k    = left < room ? left : room;
-    x->last_ms            = bkt_engine_now();
+    x->last_ms = bkt_ms_now();
     if (k)
         memcpy(p, (const char *)x->put + x->put_at, k);
     x->put_at += k;
@@ -226,7 +227,7 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
     struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
     (void)purpose;
     atomic_store(&x->host->known, true);
-    x->last_ms     = bkt_engine_now() + x->net->connect_ms; /* connecting has its own limit */
+    x->last_ms = bkt_ms_now() + x->net->connect_ms; /* connecting has its own limit */
     x->opened |= arg == x->legs; /* not for a second request beside a late one */
     int fd         = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
     if (fd >= 0) {
@@ -251,7 +252,7 @@ static int on_connected(void *arg, char *ip, char *local, int port, int local_po
 {
     (void)ip, (void)local, (void)port, (void)local_port;
     struct bkt_xfer *x = ((struct bkt_leg *)arg)->x;
-    x->last_ms         = bkt_engine_now();
+    x->last_ms = bkt_ms_now();
     if (arg == x->legs) /* again, if libcurl repeats a request whose kept connection was broken */
         x->asked_ms = x->last_ms;
     atomic_store(&x->host->known, true); /* exchanges that wait for the first look-up need not wait for its
@@ -287,7 +288,7 @@ int bkt_engine_on_timer(CURLM *multi, long ms, void *arg)
 {
     struct bkt_engine *e = arg;
     (void)multi;
-    e->timer_at = ms < 0 ? UINT64_MAX : bkt_engine_now() + (uint64_t)ms;
+    e->timer_at = ms < 0 ? UINT64_MAX : bkt_ms_now() + (uint64_t)ms;
     return 0;
 }
 

@@ -12,11 +12,12 @@
 
 #include <linux/sockios.h>
 
-#include "storage/http/engine_impl.h"
 #include "base/num.h"
-#include "storage/stats.h"
+#include "base/os/clock.h"
 #include "base/os/thread.h"
+#include "storage/http/engine_impl.h"
 #include "storage/http/tls.h"
+#include "storage/stats.h"
 
 #define MAX_EVENTS   64    /* in a turn; more or fewer make no difference */
 /* UPLOAD_BUFFERs (curl_options.c) that one connection sends in a turn.  The limit bounds how long the other
@@ -375,7 +376,7 @@ static void turn(struct bkt_engine *e)
     begin_all(e);
     bool more = has_mail(e);
     int n  = epoll_wait(e->epoll, ev, MAX_EVENTS, more ? 0 : wait_ms(e));
-    e->now = bkt_engine_now();
+    e->now = bkt_ms_now();
     for (int i = 0; i < n; i++) {
         if (ev[i].data.fd == e->wake) {
             uint64_t count;

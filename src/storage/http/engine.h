@@ -77,7 +77,7 @@ struct bkt_xfer {
     const void *put;
     size_t put_len;
     bool small;             /* see bkt_req */
-    uint64_t not_before_ms; /* bkt_engine_now(); wait until then; 0: at once */
+    uint64_t not_before_ms; /* bkt_ms_now(); wait until then; 0: at once */
     /* ends the waiting early; begin() then decides.  A GET under way ends as BKT_WIRE_CANCEL, after a call of
      * bkt_engine_cancelled() */
     const atomic_bool *cancel;
@@ -145,9 +145,6 @@ void bkt_engine_cancelled(void);
 /** The most sockets that were open at once, to all servers together.  Counting starts again from the sockets
  *  open now.  Any thread.  For tests: a server still counts a connection that was closed a moment ago. */
 size_t bkt_engine_most_sockets(void);
-
-/** Milliseconds on a monotonic clock, never 0. */
-uint64_t bkt_engine_now(void);
 
 /** End the threads and their connections. Exchanges still queued end as BKT_WIRE_FATAL. */
 void bkt_engine_shutdown(void);

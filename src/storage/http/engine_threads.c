@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "base/os/sanitizer.h"
 #include "base/os/thread.h"
 #include "storage/http/engine_impl.h"
@@ -29,13 +30,6 @@ static pthread_mutex_t socket_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the ta
 static int sockets[2048]; /* further sockets stay open in a forked child */
 static size_t n_sockets, most_sockets;
 static _Thread_local struct bkt_engine *current;
-
-uint64_t bkt_engine_now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000 + 1;
-}
 
 static void curl_start(void)
 {
@@ -99,7 +93,7 @@ static bool set_up(struct bkt_engine *e)
     (void)curl_multi_setopt(e->multi, CURLMOPT_TIMERDATA, e);
     (void)curl_multi_setopt(e->multi, CURLMOPT_MAXCONNECTS, BKT_MAX_CONNECTS);
     (void)curl_multi_setopt(e->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-    e->now = bkt_engine_now();
+    e->now = bkt_ms_now();
     e->timer_at = e->hedge_at = UINT64_MAX;
     return true;
 }
@@ -234,7 +228,7 @@ static struct bkt_xfer *take(struct bkt_engine_host *h)
     x->engine = &h->all->at[i];
     x->assigned = true;
     if (h->active == 0)
-        h->moved_ms = bkt_engine_now();
+        h->moved_ms = bkt_ms_now();
     h->active++;
     h->at[i].active++;
     return x;

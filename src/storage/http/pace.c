@@ -33,11 +33,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/http/engine_impl.h"
 #include "base/num.h"
-#include "storage/stats.h"
-#include "base/trace.h"
+#include "base/os/clock.h"
 #include "base/os/thread.h"
+#include "base/trace.h"
+#include "storage/http/engine_impl.h"
+#include "storage/stats.h"
 
 #define HANDSHAKE_US      1000.0 /* us of processor time for a TLS connection that resumes a session */
 #define USUAL_MS          30.0   /* time of a request, before the first answer */
@@ -110,7 +111,7 @@ void bkt_pace_first_byte(struct bkt_engine_host *h, struct bkt_xfer *x)
 {
     if (x->first_ms)
         return;
-    x->first_ms  = bkt_engine_now();
+    x->first_ms = bkt_ms_now();
     uint64_t took = x->first_ms - bkt_min_u64(x->asked_ms ? x->asked_ms : x->begun_ms, x->first_ms);
     atomic_store(&h->answered, true);
     if (!x->waiting)
@@ -166,7 +167,7 @@ static uint64_t units(uint64_t bytes) { return bkt_max_u64(1, bytes / SHORT_BODY
 
 static void received(struct bkt_engine_host *h, const struct bkt_xfer *x)
 {
-    uint64_t now = bkt_engine_now(), took = now - bkt_min_u64(x->first_ms, now);
+    uint64_t now = bkt_ms_now(), took = now - bkt_min_u64(x->first_ms, now);
     if (!x->first_ms)
         return;
     note(h->body_samples, &h->n_body_samples, 1000 * took / units(x->body_bytes) + 1, SLOW_HALVES,
@@ -184,7 +185,7 @@ static void received(struct bkt_engine_host *h, const struct bkt_xfer *x)
 
 static void ended(struct bkt_engine_host *h, struct bkt_xfer *x)
 {
-    h->moved_ms = bkt_engine_now();
+    h->moved_ms = bkt_ms_now();
     h->reading -= !x->put_len;
     h->waiting -= x->waiting;
     x->waiting = false;
@@ -228,7 +229,7 @@ static bool saves_its_handshake(const struct bkt_engine_host *h, const struct bk
     const struct bkt_engine_lane *l = x->put_len ? &h->puts : &h->gets;
     double             took = l->first_ms > 0 ? l->first_ms + l->body_ms : USUAL_MS;
     double             a = h->active + h->twins, n = h->active + h->n_waiting;
-    uint64_t           now = bkt_engine_now();
+    uint64_t now = bkt_ms_now();
     double             still = (double)(now - bkt_min_u64(h->moved_ms, now));
     took                     = still > took ? still : took;
     return a * (a + 1) * HANDSHAKE_US <= n * took * 1000;
@@ -254,7 +255,7 @@ bool bkt_pace_may_begin(struct bkt_engine_host *h, const struct bkt_xfer *x)
 
 void bkt_pace_begun(struct bkt_engine_host *h, struct bkt_xfer *x)
 {
-    x->begun_ms   = bkt_engine_now();
+    x->begun_ms = bkt_ms_now();
     x->asked_ms   = x->first_ms = 0;
     x->opened     = false;
     x->upload_ms  = x->sent_ms = 0;

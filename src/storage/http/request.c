@@ -10,10 +10,11 @@
 
 #include <curl/curl.h>
 
-#include "base/random.h"
 #include "base/num.h"
-#include "storage/stats.h"
+#include "base/os/clock.h"
+#include "base/random.h"
 #include "base/trace.h"
+#include "storage/stats.h"
 
 /* Limits against odd servers; S3 does not come near any of them.  DRAIN_MAX bytes arrive sooner than a new
  * connection, which takes a round trip, or two or three with TLS. */
@@ -98,7 +99,7 @@ static void drop_headers(struct bkt_http_op *op)
 
 uint64_t bkt_http_spent_ms(const struct bkt_http_op *op)
 {
-    return op->retry.started_ms ? bkt_engine_now() - op->retry.started_ms : 0;
+    return op->retry.started_ms ? bkt_ms_now() - op->retry.started_ms : 0;
 }
 
 static void report(struct bkt_http *h, struct bkt_req *req, bool own)
@@ -132,7 +133,7 @@ static bool on_begin(struct bkt_xfer *x)
     struct bkt_http_op *op = (struct bkt_http_op *)x;
     struct bkt_http    *h  = op->http;
     if (!op->retry.started_ms)
-        op->retry.started_ms = bkt_engine_now(); /* the time before the first connection does not count */
+        op->retry.started_ms = bkt_ms_now(); /* the time before the first connection does not count */
     if (op->req->cancel && atomic_load(op->req->cancel)) {
         (void)BKT_REQ_FAIL(op->req, BKT_ECANCEL, "%s %s: cancelled", x->method, op->req->key);
         finish(op);
@@ -364,7 +365,7 @@ static void keep_or_start_over(struct bkt_http_op *op)
 
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait)
 {
-    op->x.not_before_ms = wait ? bkt_engine_now() + wait : 0;
+    op->x.not_before_ms = wait ? bkt_ms_now() + wait : 0;
     bkt_stats_add(BKT_STAT(retries), 1);
     bkt_engine_submit(&op->x);
     return BKT_HTTP_AGAIN;
@@ -372,7 +373,7 @@ int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait)
 
 bool bkt_http_may_retry(struct bkt_http_op *op, enum bkt_retry_class class, uint64_t *wait)
 {
-    return bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_engine_now(),
+    return bkt_retry_next(&op->http->policy, &op->retry, class, op->x.retry_after_ms, bkt_ms_now(),
                           bkt_random(), wait);
 }
 

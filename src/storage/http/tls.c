@@ -22,9 +22,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
+#include "base/os/clock.h"
+#include "base/os/thread.h"
 #include "storage/http/ca_file.h"
 #include "storage/http/engine.h"
-#include "base/os/thread.h"
 
 #define LOOK_MS 1000 /* between two looks at a file; a replaced file is noticed after this time */
 
@@ -57,7 +58,7 @@ struct trust {
     struct trust *next;
     X509_STORE *store; /* NULL: the certificates cannot be parsed */
     struct stamp stamp;
-    uint64_t look_at; /* time of the next check, bkt_engine_now() */
+    uint64_t look_at; /* time of the next check, bkt_ms_now() */
     unsigned version; /* of the certificates, from 1 */
     struct peer *peers;
     char *ca_bundle; /* NULL: the system's */
@@ -191,7 +192,7 @@ static void refresh(struct trust *t)
     struct stamp now = {0};
     const char *file = t->ca_bundle ? t->ca_bundle : system_file,
                *folder = t->ca_bundle ? NULL : system_folder;
-    uint64_t ms = bkt_engine_now();
+    uint64_t ms = bkt_ms_now();
     if (t->version && ms < t->look_at)
         return;
     t->look_at = ms + LOOK_MS;

@@ -233,7 +233,7 @@ static void show(struct each *e, const struct board *b, time_t began)
     int done = atomic_load(&b->good) + atomic_load(&b->bad);
     if (isatty(STDERR_FILENO) <= 0 || done == 0)
         return;
-    long long left = (long long)(time(NULL) - began) * (e->n - done) / done;
+    long long left = (long long)(bkt_seconds_now() - began) * (e->n - done) / done;
     (void)fprintf(stderr, "\r\033[K%s: %d of %d files, %lld:%02lld to go", e->target, done, e->n, left / 60,
                   left % 60);
 }
@@ -242,7 +242,7 @@ static void show(struct each *e, const struct board *b, time_t began)
 static void watch(struct each *e, const struct board *b, pid_t *pids, int n)
 {
     const struct timespec pause = {.tv_nsec = 100000000};
-    time_t                began = time(NULL);
+    time_t began = bkt_seconds_now();
     bool reported = false;
     while (n > 0) {
         int i = 0;

@@ -184,7 +184,11 @@ static void ended_init(struct ended *e)
 {
     e->n = 0;
     (void)pthread_mutex_init(&e->lock, NULL);
-    (void)pthread_cond_init(&e->some, NULL);
+    pthread_condattr_t clock;
+    (void)pthread_condattr_init(&clock);
+    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&e->some, &clock);
+    (void)pthread_condattr_destroy(&clock);
 }
 
 static void ended_fini(struct ended *e)
@@ -205,7 +209,7 @@ static void on_done(struct bkt_req *req)
 static struct bkt_req *take_ended(struct ended *e)
 {
     struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
+    (void)clock_gettime(CLOCK_MONOTONIC, &until); /* as `some`: a set clock stretches no wait */
     until.tv_nsec += (long)(LOOK_S * 1e9);
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;

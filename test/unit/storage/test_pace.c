@@ -1,4 +1,5 @@
 /* How many requests a server gets at once (pace.c), by the answers it gives. */
+#include "base/os/clock.h"
 #include "helpers/store_testing.h"
 
 #include "storage/http/engine_impl.h"
@@ -109,8 +110,7 @@ static void connections_follow_from_what_they_save(void)
     CHECK((n = opened_for(115, 5)) == 24, "%u", n);
     CHECK((n = opened_for(10000, 30)) == 128, "%u", n);
     CHECK((n = opened_for(115, 0)) == 59, "%u: none was answered yet", n);
-    struct bkt_engine_host h = {
-        .tls = true, .moved_ms = bkt_engine_now() - 1000, .active = 20, .n_waiting = 10};
+    struct bkt_engine_host h = {.tls = true, .moved_ms = bkt_ms_now() - 1000, .active = 20, .n_waiting = 10};
     struct bkt_xfer x = {.net = &net, .method = "GET", .small = true};
     bkt_pace_init(&h);
     h.gets.first_ms = 1;
@@ -122,7 +122,7 @@ static void answer_gets(struct bkt_engine_host *h, int n, bool opened, uint64_t 
 {
     for (; n > 0; n--) {
         struct bkt_xfer x   = {.net = &net, .method = "GET", .small = true, .waiting = true, .status = 200, .opened = opened};
-        uint64_t        now = bkt_engine_now();
+        uint64_t now = bkt_ms_now();
         x.begun_ms          = now - ms - more;
         x.asked_ms          = now - ms;
         h->waiting++;

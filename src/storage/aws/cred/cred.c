@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/clock.h"
 #include "base/os/fork.h"
-#include "storage/aws/cred/cred_impl.h"
-#include "storage/http/engine.h"
-#include "storage/aws/sigv4.h"
 #include "base/os/thread.h"
 #include "base/trace.h"
+#include "storage/aws/cred/cred_impl.h"
+#include "storage/aws/sigv4.h"
 
 /* A source (a process, a web service with limits) must not run more than once a second.  This holds even if a
  * program asks repeatedly, or a server refuses everything.  Files are read on each request. */
@@ -91,7 +91,7 @@ static void store_failure(struct bkt_cred *p, int rc, const struct bkt_err *err)
     free(p->why);
     p->why = bkt_err_dup(err);
     p->fail = rc;
-    p->failed_ms = bkt_engine_now();
+    p->failed_ms = bkt_ms_now();
 }
 
 static bool is_live(const struct bkt_creds *c, int64_t now)
@@ -141,7 +141,7 @@ static int publish(struct bkt_cred *p, int rc, struct bkt_creds *fresh, enum bkt
         bkt_creds_unref(p->now);
         p->now = fresh;
         p->word = TRUSTED;
-        p->fetched_ms = bkt_engine_now();
+        p->fetched_ms = bkt_ms_now();
         p->failed_ms = 0;
     } else {
         p->fail_from = from;
@@ -217,7 +217,7 @@ static int begin(struct bkt_cred *p, struct bkt_err *err)
  * failure. */
 static int at_hand(struct bkt_cred *p, const struct bkt_creds **out, struct bkt_err *err)
 {
-    uint64_t ms = bkt_engine_now();
+    uint64_t ms = bkt_ms_now();
     if (is_usable(p)) {
         bool due = needs_renewal(p->now, bkt_cred_now()) &&
                    (!p->renewed_ms || ms - p->renewed_ms >= RENEW_GAP_MS);
@@ -262,7 +262,7 @@ bool bkt_cred_refused(struct bkt_cred *p, uint64_t fetch, bool sure)
     BKT_HOLD(&lock);
     bool again = true;
     if (p->now && p->now->fetch == fetch) {
-        uint64_t ms    = bkt_engine_now();
+        uint64_t ms = bkt_ms_now();
         bool     spent = p->failed_ms && p->fail_from != BKT_CRED_FILES && ms - p->failed_ms < FAILURE_MS;
         bool     cheap = p->from == BKT_CRED_FILES && !spent, young = ms - p->fetched_ms < MIN_AGE_MS;
         again = p->from != BKT_CRED_FIXED && (cheap || p->word == REFUSED || (sure && !young));

@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "base/text/utf8.h"
 #include "base/trace.h"
 #include "storage/aws/cred/cred_impl.h"
-#include "storage/http/engine.h"
 #include "storage/stats.h"
 
 #define TIMEOUT_MS 60000U /* the program may ask its user for a code.  botocore waits for ever, which a
@@ -155,11 +155,11 @@ static int drain(struct child *c, int i, struct bkt_err *err)
 /* Read until the child has closed its output.  A process that it left behind may keep stderr open. */
 static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_err *err)
 {
-    uint64_t until = bkt_engine_now() + TIMEOUT_MS;
+    uint64_t until = bkt_ms_now() + TIMEOUT_MS;
     while (c->fd[0] >= 0) {
         struct pollfd p[2] = {{c->fd[0], POLLIN, 0}, {c->fd[1], POLLIN, 0}};
         BKT_FAIL_IF(err, atomic_load(&pl->cancel), BKT_ECANCEL, "cancelled");
-        BKT_FAIL_IF(err, bkt_engine_now() >= until, BKT_ETIME, "no answer within %u s", TIMEOUT_MS / 1000);
+        BKT_FAIL_IF(err, bkt_ms_now() >= until, BKT_ETIME, "no answer within %u s", TIMEOUT_MS / 1000);
         if (poll(p, 2, 50) < 0 && errno != EINTR) /* 50 ms: the longest delay before `cancel` is seen */
             BKT_FAIL(err, BKT_EIO, "poll: %s", strerrordesc_np(errno));
         for (int i = 0; i < 2; i++)
@@ -172,7 +172,7 @@ static int collect(const struct bkt_cred_place *pl, struct child *c, struct bkt_
 /* The child's exit status; -1: the application reaps all children itself. */
 static int wait_for(const struct bkt_cred_place *pl, struct child *c, bool kill_it)
 {
-    uint64_t until = bkt_engine_now() + END_MS;
+    uint64_t until = bkt_ms_now() + END_MS;
     for (;;) {
         int status;
         pid_t r = waitpid(c->pid, &status, WNOHANG);
@@ -180,7 +180,7 @@ static int wait_for(const struct bkt_cred_place *pl, struct child *c, bool kill_
             return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         if (r < 0 && errno != EINTR)
             return -1;
-        if (kill_it || bkt_engine_now() > until || atomic_load(&pl->cancel))
+        if (kill_it || bkt_ms_now() > until || atomic_load(&pl->cancel))
             (void)kill(c->pid, SIGKILL);
         const struct timespec step = {0, 5000000}; /* 5 ms: most children end at once, or within some ms */
         (void)nanosleep(&step, NULL);

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 
+#include "base/os/clock.h"
 #include "base/random.h"
 #include "base/text/utf8.h"
 #include "base/trace.h"
@@ -162,14 +163,14 @@ int bkt_cred_http(const struct bkt_cred_place *pl, const struct bkt_cred_http *r
     const struct bkt_retry_policy policy = {.retries = req->tries ? req->tries - 1 : 0,
                                             .backoff_ms = BACKOFF_MS,
                                             .deadline_ms = UINT64_MAX}; /* each try has a limit of its own */
-    struct bkt_retry retry = {.started_ms = bkt_engine_now()};
+    struct bkt_retry retry = {.started_ms = bkt_ms_now()};
     bkt_engine_curl_init();
     for (;;) {
         struct bkt_err last = {0};
         uint64_t wait;
         bkt_secret_fini(body);
         int rc = once(pl, req, status, body, &last);
-        if (!bkt_retry_next(&policy, &retry, class_of(rc, *status), 0, bkt_engine_now(), bkt_random(), &wait))
+        if (!bkt_retry_next(&policy, &retry, class_of(rc, *status), 0, bkt_ms_now(), bkt_random(), &wait))
             return bkt_err_copy(err, rc, &last);
         wait_ms(pl, wait);
     }
