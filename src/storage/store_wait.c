@@ -174,16 +174,16 @@ int bkt_store_put(struct bkt_store *st, const char *key, const void *bytes, size
 
 int bkt_store_delete(struct bkt_store *st, const char *const *keys, size_t n, struct bkt_err *err)
 {
-    int             rc  = BKT_OK;
-    size_t          cap = bkt_min_u64(n, DELETE_AT_ONCE);
+    struct bkt_err why = {.n = 0};
+    int rc = BKT_OK;
+    size_t cap = bkt_min_u64(n, DELETE_AT_ONCE);
     struct bkt_req *req = calloc(cap ? cap : 1, sizeof *req);
     BKT_NEED(err, req);
     for (size_t done = 0, k; done < n; done += k) {
         k = (size_t)bkt_min_u64(cap, n - done);
         for (size_t i = 0; i < k; i++)
             req[i] = (struct bkt_req){.op = BKT_DELETE, .key = keys[done + i]};
-        int got = bkt_store_perform(st, req, k, rc < 0 ? NULL : err);
-        rc      = rc < 0 ? rc : got;
+        bkt_err_keep_first(&rc, err, bkt_store_perform(st, req, k, &why), &why);
         for (size_t i = 0; i < k; i++)
             bkt_req_fini(&req[i]);
     }

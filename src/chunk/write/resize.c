@@ -407,12 +407,11 @@ static int clear_one(struct bkt_write_cache *d, struct bkt_wset *ws, struct bkt_
 
 int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err)
 {
-    struct bkt_write_cache *d  = bkt_write_cache_of(dom, false);
-    struct bkt_wset  *ws;
-    int               rc = BKT_OK;
-    while (d && d->any_untrimmed && (ws = next_untrimmed(d))) {
-        int one = clear_one(d, ws, rc < 0 ? NULL : err);
-        rc      = rc < 0 ? rc : one;
-    }
+    struct bkt_write_cache *d = bkt_write_cache_of(dom, false);
+    struct bkt_wset *ws;
+    struct bkt_err why = {.n = 0};
+    int rc = BKT_OK;
+    while (d && d->any_untrimmed && (ws = next_untrimmed(d)))
+        bkt_err_keep_first(&rc, err, clear_one(d, ws, &why), &why);
     return rc;
 }

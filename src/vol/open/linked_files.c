@@ -386,17 +386,15 @@ void bkt_file_drop_unused(void)
 int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, struct bkt_err *err),
                         struct bkt_err *err)
 {
-    struct bkt_err also = {.n = 0};
-    int            rc   = BKT_OK;
-    for (struct bkt_mount *m = f->mounts; m; m = m->next) {
-        int one = fn(m->child, rc < 0 ? &also : err);
-        rc      = rc < 0 ? rc : one;
-    }
+    struct bkt_err why = {.n = 0};
+    int rc = BKT_OK;
+    for (struct bkt_mount *m = f->mounts; m; m = m->next)
+        bkt_err_keep_first(&rc, err, fn(m->child, &why), &why);
     for (struct bkt_ext *e = f->exts; e; e = e->next) {
-        int one = e->domain ? fn(e->domain, rc < 0 ? &also : err) : BKT_OK;
+        int one = e->domain ? fn(e->domain, &why) : BKT_OK;
         if (e->native >= 0 && e->flags & H5F_ACC_RDWR && !is_gone(e))
-            one = flush_plain(e, rc < 0 ? &also : err);
-        rc = rc < 0 ? rc : one;
+            one = flush_plain(e, &why);
+        bkt_err_keep_first(&rc, err, one, &why);
     }
     return rc;
 }

@@ -26,8 +26,8 @@ int bkt_file_may_change(struct bkt_file *f, unsigned need, const char *what, str
  * be stored, the others still are. */
 static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
 {
-    struct bkt_err also = {.n = 0};
-    int            rc   = BKT_OK;
+    struct bkt_err why = {.n = 0};
+    int rc = BKT_OK;
     bkt_edit_doubt(f->dom, false); /* an earlier flush may have left it */
     if (!bkt_chunks_written(f->dom))
         return BKT_OK;
@@ -35,9 +35,9 @@ static int flush_chunks(struct bkt_file *f, struct bkt_err *err)
     bkt_chunks_flush_begin(f->dom);
     if (any)
         rc = bkt_domain_flush_new(f->dom, err);
-    int chunks = bkt_chunks_flush_end(f->dom, rc < 0 ? &also : err);
-    bkt_edit_doubt(f->dom, rc < 0 || chunks < 0);
-    return rc < 0 ? rc : chunks;
+    bkt_err_keep_first(&rc, err, bkt_chunks_flush_end(f->dom, &why), &why);
+    bkt_edit_doubt(f->dom, rc < 0);
+    return rc;
 }
 
 /* A failure doesn't stop the rest.  Only if neither chunks nor new objects can be stored, nothing more is
