@@ -47,7 +47,7 @@ static int open_plain(const char *path)
     return -1;
 }
 
-int bkt_file_read_whole(const char *path, size_t most, struct bkt_buf *out)
+int bkt_file_read_whole(const char *path, struct bkt_buf *out)
 {
     char    part[4096];
     ssize_t n  = 0;
@@ -56,7 +56,8 @@ int bkt_file_read_whole(const char *path, size_t most, struct bkt_buf *out)
         return BKT_ENOENT;
     while (rc == BKT_OK && ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR)))
         if (n > 0)
-            rc = out->len + (size_t)n > most ? BKT_ERANGE : bkt_secret_add(out, part, (size_t)n);
+            rc = out->len + (size_t)n > BKT_CONFIG_FILE_MAX ? BKT_ERANGE
+                                                            : bkt_secret_add(out, part, (size_t)n);
     if (rc == BKT_OK && n < 0)
         rc = BKT_EIO;
     explicit_bzero(part, sizeof part);

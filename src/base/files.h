@@ -21,13 +21,14 @@ bool bkt_write_at(int fd, const void *from, size_t n, uint64_t at);
 /** Read @p n bytes at @p at.  False: the file ends before, or errno has the reason. */
 bool bkt_read_at(int fd, void *to, size_t n, uint64_t at);
 
+#define BKT_CONFIG_FILE_MAX (1U << 20) /* bytes of such a file; reading /dev/zero would never end */
+
 /** Read a whole file that a setting names (settings, credentials, tokens), or a character device such as
  * /dev/null. Anything else is refused: a FIFO would block the reader, and a folder has no bytes.
- *  @param most  the file may have so many bytes: reading /dev/zero would never end
  *  @param out   gets the bytes, which may be secrets; on failure, too
  *  @return BKT_OK; BKT_ENOENT: it can't be opened, and errno has the reason, EMEDIUMTYPE for another kind of
- *          file; BKT_EIO: errno; BKT_ERANGE: it is longer; BKT_ENOMEM */
-BKT_NODISCARD int bkt_file_read_whole(const char *path, size_t most, struct bkt_buf *out);
+ *          file; BKT_EIO: errno; BKT_ERANGE: it is longer than BKT_CONFIG_FILE_MAX; BKT_ENOMEM */
+BKT_NODISCARD int bkt_file_read_whole(const char *path, struct bkt_buf *out);
 
 /** Occupy those of the descriptors 0, 1 and 2 that are closed.  Otherwise a connection or file of this
  * library could get such a number, and the program would print to it or read from it.  Reading from and

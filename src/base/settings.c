@@ -11,8 +11,6 @@
 #include "base/files.h"
 #include "base/url.h"
 
-#define MAX_FILE (1024U * 1024) /* bytes, as for AWS's files (storage/aws/cred/source_input.c) */
-
 enum kind { TEXT, BOOL, UINT };
 
 static const struct setting {
@@ -281,7 +279,7 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
                       : xdg && *xdg ? bkt_buf_addf(&path, "%s/h5bucket/config", xdg)
                                     : bkt_buf_addf(&path, "%s/.config/h5bucket/config", home ? home : "");
     BKT_PASS_MEM(err, rc);
-    rc = bkt_file_read_whole(bkt_buf_str(&path), MAX_FILE, &text);
+    rc = bkt_file_read_whole(bkt_buf_str(&path), &text);
     BKT_FAIL_IF(err, rc == BKT_ENOENT && errno == EMEDIUMTYPE, BKT_EINVAL,
                 "%.300s: not a file, so no settings are read from it; name a file in "
                 "H5BUCKET_CONFIG",
@@ -291,7 +289,8 @@ static int from_file(struct bkt_settings *s, struct bkt_err *err)
     if (rc == BKT_ENOENT)
         return BKT_OK;
     BKT_FAIL_IF(err, rc == BKT_ERANGE, BKT_EINVAL,
-                "%.300s is longer than %u bytes; it is not a settings file", bkt_buf_str(&path), MAX_FILE);
+                "%.300s is longer than %u bytes; it is not a settings file", bkt_buf_str(&path),
+                BKT_CONFIG_FILE_MAX);
     BKT_FAIL_IF(err, rc == BKT_EIO, BKT_EINVAL, "%.300s: %s", bkt_buf_str(&path), strerrordesc_np(errno));
     BKT_NEED(err, rc >= 0 && bkt_buf_reserve(&text, 0) >= 0);
     return set_lines(s, (char *)text.ptr, bkt_buf_str(&path), err);

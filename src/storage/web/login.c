@@ -8,7 +8,6 @@
 #include "base/files.h"
 #include "base/bytes.h"
 
-#define MAX_FILE (1024U * 1024) /* bytes; as for other files of settings */
 #define BETWEEN  " \t,"
 
 /* ---- setting token ---- */
@@ -62,7 +61,7 @@ static int read_netrc(struct bkt_login *l)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
     BKT_PASS(named && *named ? bkt_buf_add_str(&path, named)
                              : bkt_buf_addf(&path, "%s/.netrc", home ? home : ""));
-    return bkt_file_read_whole(bkt_buf_str(&path), MAX_FILE, &l->netrc) == BKT_ENOMEM ? BKT_ENOMEM : BKT_OK;
+    return bkt_file_read_whole(bkt_buf_str(&path), &l->netrc) == BKT_ENOMEM ? BKT_ENOMEM : BKT_OK;
 }
 
 int bkt_login_init(struct bkt_login *l, const struct bkt_web_url *own, const struct bkt_settings *set,

@@ -9,8 +9,6 @@
 #include "base/files.h"
 #include "storage/aws/cred/cred_impl.h"
 
-#define MAX_FILE (1U << 20) /* bytes of a config file or a token; a longer file is neither */
-
 /* ---- credentials ---- */
 
 static void creds_free(struct bkt_creds *c)
@@ -177,10 +175,11 @@ static int open_error(const char *path, struct bkt_err *err)
 
 int bkt_cred_read_file(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
-    int rc = bkt_file_read_whole(path, MAX_FILE, out);
+    int rc = bkt_file_read_whole(path, out);
     if (rc == BKT_ENOENT)
         return open_error(path, err);
-    BKT_FAIL_IF(err, rc == BKT_ERANGE, BKT_EFORMAT, "%.300s is longer than %u bytes", path, MAX_FILE);
+    BKT_FAIL_IF(err, rc == BKT_ERANGE, BKT_EFORMAT, "%.300s is longer than %u bytes", path,
+                BKT_CONFIG_FILE_MAX);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
     BKT_FAIL_IF(err, rc < 0, rc, "%.300s: %s", path, strerrordesc_np(errno));
