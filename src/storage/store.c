@@ -242,8 +242,7 @@ static void note(const struct bkt_store *st, const struct bkt_req *req)
 static void compare_version(const struct bkt_store *st, struct bkt_req *req)
 {
     if (!bkt_version_fits(req->version, req))
-        (void)BKT_REQ_FAIL(req, BKT_EPRECOND, "the file %s/%s was replaced while being read; open again",
-                           st->uri, req->key);
+        (void)BKT_REQ_FAIL(req, BKT_EPRECOND, "the file %s/%s " BKT_WHY_REPLACED, st->uri, req->key);
 }
 
 static _Thread_local struct {

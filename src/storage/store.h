@@ -35,6 +35,9 @@
 #define BKT_ETAG_MAX 96 /* S3's have 40 bytes at most (quotes, MD5, "-10000"), those of directories 52; a
                            longer one is ignored */
 
+/* The message about a file whose version has changed: "the file …" BKT_WHY_REPLACED. */
+#define BKT_WHY_REPLACED "was replaced while it was open; open it again"
+
 /** The version of an object that answers came from, for a caller that reads it in several requests and has no
  *  ETag of it.  Zero it first; the store fills it in and guards it. */
 struct bkt_version {

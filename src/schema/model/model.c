@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/model/name_list.h"
 #include "base/num.h"
+#include "schema/model/name_list.h"
 #include "schema/model/object_life.h"
+#include "storage/store.h"
 
 /* ---- types ---- */
 
@@ -400,12 +401,11 @@ const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, co
     return NULL;
 }
 
-#define STAMP     "stamp:"
-#define STAMP_MAX 96 /* BKT_ETAG_MAX */
+#define STAMP "stamp:"
 
 void bkt_stamp(uint64_t size, double mtime, char *out)
 {
-    (void)snprintf(out, STAMP_MAX, STAMP "%llu-%.6f", (unsigned long long)size, mtime);
+    (void)snprintf(out, BKT_ETAG_MAX, STAMP "%llu-%.6f", (unsigned long long)size, mtime);
 }
 
 bool bkt_is_stamp(const char *etag)

@@ -386,9 +386,7 @@ static void end(struct bkt_http *h, struct bkt_http_op *op)
     if (!is_replaced(s, req))
         return;
     bkt_err_clear(req->err);
-    (void)BKT_REQ_FAIL(req, BKT_EPRECOND,
-                       BKT_REQ_NAME ": the file was replaced while it was open; open it again",
-                       BKT_REQ_NAMED(req));
+    (void)BKT_REQ_FAIL(req, BKT_EPRECOND, BKT_REQ_NAME ": the file " BKT_WHY_REPLACED, BKT_REQ_NAMED(req));
 }
 
 static const struct bkt_http_ops http_ops = {

@@ -13,7 +13,7 @@ struct bkt_plain_counts bkt_plain_counts;
 /* Adds the remedy to the failure that a replaced file causes. */
 static int explain(int rc, struct bkt_err *err)
 {
-    BKT_FAIL_IF(err, rc == BKT_EPRECOND, rc, "the file was replaced while it was open; open it again");
+    BKT_FAIL_IF(err, rc == BKT_EPRECOND, rc, "the file " BKT_WHY_REPLACED);
     return rc;
 }
 
