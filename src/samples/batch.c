@@ -13,6 +13,7 @@
 #include "base/os/pool.h"
 #include "base/os/thread.h"
 #include "samples/numpy_type.h"
+#include "vol/calls/outage.h"
 #include "vol/core/hid.h"
 
 /* ---- reading: one call of HDF5 for a batch, with an entry and memory for each sample.  If the call fails,
@@ -74,33 +75,6 @@ static int add(struct call *c, const struct bkt_item *it, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* ---- the reason of a failure ---- */
-
-static herr_t see_outage(unsigned n, const H5E_error2_t *e, void *arg)
-{
-    static const int outages[] = {BKT_ENET, BKT_ETIME, BKT_EBUSY};
-    char text[64];
-    (void)n;
-    if (H5Eget_msg(e->min_num, NULL, text, sizeof text) <= 0)
-        return 0;
-    for (size_t i = 0; i < BKT_COUNT(outages); i++)
-        *(bool *)arg |= strcmp(text, bkt_err_text(outages[i])) == 0;
-    return 0;
-}
-
-/* Whether no server answered.  The connector may be another copy of its code than this library's, so texts
- * are compared. */
-static bool is_outage(void)
-{
-    bool yes = false;
-    hid_t stack = H5Eget_current_stack(); /* H5Eget_msg() wipes the default one */
-    if (stack < 0)
-        return false;
-    (void)H5Ewalk2(stack, H5E_WALK_DOWNWARD, see_outage, &yes);
-    (void)H5Eset_current_stack(stack);
-    return yes;
-}
-
 static int read_together(struct bkt_item **v, size_t n, unsigned *outages, struct bkt_err *err)
 {
     BKT_CLEANUP(call_fini) struct call c;
@@ -110,8 +84,9 @@ static int read_together(struct bkt_item **v, size_t n, unsigned *outages, struc
             BKT_PASS(add(&c, v[i], err));
     if (c.n == 0 || H5Dread_multi(c.n, c.dsets, c.types, c.in_memory, c.in_file, H5P_DEFAULT, c.buffers) >= 0)
         return BKT_OK;
-    *outages += n == 1 && is_outage();
-    return bkt_h5err_capture(err, v[0]->file->name);
+    int rc = bkt_h5err_capture(err, v[0]->file->name);
+    *outages += n == 1 && bkt_outage_ask(v[0]->file->id);
+    return rc;
 }
 
 static void read_divided(struct bkt_item **v, size_t n, unsigned *outages)

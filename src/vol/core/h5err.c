@@ -57,6 +57,13 @@ static void push(const struct bkt_frame *f, int code, int number)
                        f->msg);
 }
 
+static _Thread_local int last; /* code of the last failure */
+
+bool bkt_h5err_was_outage(void)
+{
+    return last == BKT_ENET || last == BKT_ETIME || last == BKT_EBUSY;
+}
+
 #define OTHERS 4 /* entries */
 
 /* A program's filter reports each chunk that it can't encode.  HDF5's stack has 32 places, and our entries
@@ -71,6 +78,7 @@ static void keep_first(void)
 static herr_t publish(const struct bkt_err *err, int rc, int number)
 {
     const int code = err->n ? err->code : rc;
+    last = code;
     keep_first();
     /* HDF5's tools clear its stack before they report that a file can't be opened */
     bkt_trace(BKT_TRACE_VOL, "error: %s", bkt_err_reason(err, code));

@@ -16,6 +16,9 @@ herr_t bkt_h5err_publish(const struct bkt_err *err, int rc);
  * FileExistsError and PermissionError. */
 herr_t bkt_h5err_publish_file(const struct bkt_err *err, int rc);
 
+/** Whether the last failure that this thread published is an outage: no server answered in time. */
+bool bkt_h5err_was_outage(void);
+
 /** Call after one of the connector's HDF5 calls failed: copy its innermost message into @p err, clear the
  *  stack, return BKT_EHDF5.  @p what: the attempted action. */
 int bkt_h5err_capture(struct bkt_err *err, const char *what);

@@ -30,20 +30,27 @@ class AsS3(web_folder.Handler):
         return super().answer(status, body, headers)
 
 
-def serve(folder, s3):
+class WithoutChunks(AsS3):
+    """The server fails for all objects of chunks."""
+
+    def answer_file(self, f, stat):
+        return self.answer(503, b"") if os.path.basename(self.path)[0].isdigit() else super().answer_file(f, stat)
+
+
+def serve(folder, s3, handler=AsS3):
     web = web_folder.WebFolder(folder)
     if s3:
-        web.RequestHandlerClass = AsS3
+        web.RequestHandlerClass = handler
     return web
 
 
-def read(program, name, records, env):
+def read(program, name, records, env, code=0):
     with tempfile.NamedTemporaryFile("w", prefix="bkt-records.", suffix=".txt") as f:
         f.writelines(r + "\n" for r in records)
         f.flush()
         run = subprocess.run([program, name, f.name, "1000"], env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True)
-    if run.returncode:
+    if run.returncode != code:
         sys.exit(f"{name}: exit code {run.returncode}: {run.stderr}")
     return run.stderr
 
@@ -95,6 +102,12 @@ def main():
                 bad += check(f"{form}, {where}: 600 samples in 3 collections", web, all_most)
                 read(a.read, name, names[form][:1], {**env, "AWS_ENDPOINT_URL": web.url})
                 bad += check(f"{form}, {where}: one sample", web, one_most)
+        # A batch is divided to find the samples that fail, but not to the last one if the server is down.
+        with serve(tmp, True, WithoutChunks) as web:
+            down = {**env, "AWS_ENDPOINT_URL": web.url, "H5BUCKET_RETRIES": "0"}
+            said = read(a.read, "s3://bucket/domain", names["domain"], down, code=1)
+            bad += check("domain, no answer for chunks: 600 samples", web, 60)
+            bad += [] if "503" in said else [f"no answer for chunks: no status in {said}"]
         # In a folder the connector reads the plain file as one in a store; HDF5's own drivers would have no statistics.
         said = read(a.read, repo["file"], names["file"], {"H5BUCKET_STATS": "1"})
         ranges = sum(int(n) for n in re.findall(r"^h5bucket: GET (\d+)", said, re.M))
