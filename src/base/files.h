@@ -24,7 +24,7 @@ bool bkt_read_at(int fd, void *to, size_t n, uint64_t at);
 #define BKT_CONFIG_FILE_MAX (1U << 20) /* bytes of such a file; reading /dev/zero would never end */
 
 /** Read a whole file that a setting names (settings, credentials, tokens), or a character device such as
- * /dev/null. Anything else is refused: a FIFO would block the reader, and a folder has no bytes.
+ * /dev/null. Anything else is refused: a FIFO would block the reader, and a directory has no bytes.
  *  @param out   gets the bytes, which may be secrets; on failure, too
  *  @return BKT_OK; BKT_ENOENT: it can't be opened, and errno has the reason, EMEDIUMTYPE for another kind of
  *          file; BKT_EIO: errno; BKT_ERANGE: it is longer than BKT_CONFIG_FILE_MAX; BKT_ENOMEM */

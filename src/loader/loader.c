@@ -23,7 +23,7 @@
 #include "base/files.h"
 
 #define PLUGIN_TYPE_VOL 1            /* H5PL_TYPE_VOL of H5PLpublic.h */
-#define FOLDER          "h5bucket"   /* beside this plugin's file: the real connectors */
+#define DIRECTORY       "h5bucket"   /* beside this plugin's file: the real connectors */
 #define MAX_CONNECTOR   (256L << 20) /* bytes; a real one has a few MiB */
 #define MAX_LIBRARIES   16           /* libhdf5 in one process */
 
@@ -116,11 +116,11 @@ static int is_connector(const struct dirent *e)
     return strncmp(e->d_name, "hdf5-", 5) == 0 && strstr(e->d_name, ".so");
 }
 
-/* The versions of HDF5 for which there is a connector in @p folder, as text. */
-static void list_connectors(const char *folder, char *text, size_t size)
+/* The versions of HDF5 for which there is a connector in @p dir, as text. */
+static void list_connectors(const char *dir, char *text, size_t size)
 {
     struct dirent **list = NULL;
-    int n = scandir(folder, &list, is_connector, by_name);
+    int n = scandir(dir, &list, is_connector, by_name);
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; i < n; i++) {
@@ -135,7 +135,7 @@ static void list_connectors(const char *folder, char *text, size_t size)
         (void)snprintf(text, size, "none");
 }
 
-/* Packages link to one file from the plugin folders of several HDF5s, so links are followed. */
+/* Packages link to one file from the plugin directories of several HDF5s, so links are followed. */
 static int open_connector(const char *libhdf5)
 {
     Dl_info me;
@@ -150,7 +150,7 @@ static int open_connector(const char *libhdf5)
         return -1;
     }
     name_of(v, name, sizeof name);
-    if (snprintf(path, sizeof path, "%.*s/" FOLDER "/%s", (int)(strrchr(here, '/') - here), here, name) >=
+    if (snprintf(path, sizeof path, "%.*s/" DIRECTORY "/%s", (int)(strrchr(here, '/') - here), here, name) >=
         (int)sizeof path) {
         complain("%s: the path is too long", here);
         return -1;
@@ -182,16 +182,15 @@ static void *read_whole(int fd, size_t *size)
     return NULL;
 }
 
-/* A file without a name: in memory; if that is refused, an unlinked one in the folder for temporary files. */
+/* A file without a name: in memory, or, if that is refused, unlinked in the directory for temporary files. */
 static int nameless_file(void)
 {
     char path[PATH_MAX];
-    const char *folder = getenv("TMPDIR");
+    const char *dir = getenv("TMPDIR");
     int fd = memfd_create("h5bucket", MFD_CLOEXEC);
     if (fd >= 0)
         return fd;
-    if (snprintf(path, sizeof path, "%s/h5bucket-XXXXXX", folder && *folder ? folder : "/tmp") >=
-        (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/h5bucket-XXXXXX", dir && *dir ? dir : "/tmp") >= (int)sizeof path)
         return -1;
     if ((fd = mkostemp(path, O_CLOEXEC)) >= 0)
         (void)unlink(path);

@@ -1,5 +1,5 @@
-/* Opening paths below a directory without following symbolic links.  If another process swaps folders for
- * links during a look-up, the caller gets an error, and no access to anything elsewhere.
+/* Opening paths below a directory without following symbolic links.  If another process swaps directories
+ * for links during a look-up, the caller gets an error, and no access to anything elsewhere.
  *
  * openat2() does this in one call.  If the kernel or a sandbox does not offer it, each part of the path is
  * opened by itself, with O_NOFOLLOW.  The caller ensures that paths have no leading '/' and no component "",

@@ -224,7 +224,7 @@ static void after_fork_child(void)
 
 static const struct bkt_fork_handlers forks = {before_fork, after_fork_parent, after_fork_child};
 
-static size_t target(void)
+static size_t wanted_threads(void)
 {
     size_t want = atomic_load(&want_threads), cores = atomic_load(&n_cores);
     if (want)
@@ -257,7 +257,7 @@ static void start_thread(void)
     BKT_HOLD(&lock);
     hook();
     size_t n = atomic_load(&n_threads);
-    if (n < target() && !atomic_load(&stopping) &&
+    if (n < wanted_threads() && !atomic_load(&stopping) &&
         bkt_thread_start(&workers[n].thread, worker, &workers[n]) == 0)
         atomic_store(&n_threads, n + 1);
 }
@@ -269,13 +269,13 @@ void bkt_pool_size(size_t n)
 
 size_t bkt_pool_threads(void)
 {
-    return target();
+    return wanted_threads();
 }
 
 /* Whether a further thread is needed: each idle worker has been woken for a queued job already. */
 static bool needs_thread(void)
 {
-    return atomic_load(&n_idle) <= atomic_load(&n_queued) && atomic_load(&n_threads) < target() &&
+    return atomic_load(&n_idle) <= atomic_load(&n_queued) && atomic_load(&n_threads) < wanted_threads() &&
            !atomic_load(&stopping);
 }
 

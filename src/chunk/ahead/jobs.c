@@ -44,7 +44,7 @@ struct file_job {
 
 static bool same(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
-/* Whether the dataset is one piece of the file that the first sibling names. */
+/* Whether the dataset is one segment of the file that the first sibling names. */
 static bool fits(const struct file_job *f, const struct bkt_object *o)
 {
     const struct bkt_layout *l = &o->dset.layout, *first = f->io ? &f->io->ds->layout : l;

@@ -40,7 +40,7 @@ static int pin(struct bkt_dsetio *io, const char *uri, const char *etag, bool ma
     return stamp ? check_stamp(p->store, uri, p->key, p->version, etag, err) : BKT_OK;
 }
 
-/* Joins the pieces of files that the layout names to one file. */
+/* Join the segments that the layout names into one file. */
 static int join(struct bkt_dsetio *io, struct bkt_chunk_file *f, struct bkt_err *err)
 {
     const struct bkt_layout                       *l     = &io->ds->layout;

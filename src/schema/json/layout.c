@@ -69,10 +69,10 @@ static int check_shape(struct bkt_dset *d, struct bkt_err *err);
 
 /* ---- the files of references, in the connector's own keys ----
  *
- * These are their ETags, and pieces of several files that make up the data.  HSDS looks for file_uri and
+ * These are their ETags, and segments of several files that make up the data.  HSDS looks for file_uri and
  * fails without it.  That is right, since it could not read such a dataset. */
 
-#define MAX_SEGMENTS 1000000u /* 32 MB of pieces: a limit against malicious documents */
+#define MAX_SEGMENTS 1000000u /* 32 MB of them: a limit against malicious documents */
 
 static int parse_etag(const json_t *j, char **out, struct bkt_err *err)
 {
@@ -475,8 +475,8 @@ static void hyper_chunk(const struct bkt_dset *d, uint64_t *dims)
         }
 }
 
-/* The pieces into which HSDS 0.9 divides a contiguous reference: chunks of at most 4 MiB, each one piece of
- * the file. */
+/* The pieces into which HSDS 0.9 divides a contiguous reference: chunks of at most 4 MiB, each one segment
+ * of the file. */
 static void contiguous_chunk(const struct bkt_dset *d, uint64_t *dims)
 {
     const uint64_t most = 4U << 20;

@@ -1,5 +1,5 @@
 /* libcurl makes an OpenSSL context for each connection, and parses the certificates for each, too.  Its cache
- * is not used when a folder of certificates is set, as in Debian's build, and belongs to one thread.  So
+ * is not used when a directory of certificates is set, as in Debian's build, and belongs to one thread.  So
  * libcurl's callback for contexts gives the context this library's store of certificates.  Sessions are kept
  * here as well: since 8.12 libcurl uses each of them once, which leaves most of 64 connections without one.
  *
@@ -29,7 +29,7 @@
 
 #define LOOK_MS 1000 /* between two looks at a file; a replaced file is noticed after this time */
 
-/* The file and folder that were parsed; all bytes count, and the members have no bytes between them. */
+/* The file and directory that were parsed; all bytes count, and the members have no bytes between them. */
 struct stamp {
     struct {
         dev_t dev;
@@ -74,7 +74,7 @@ static int end_at = -1;                   /* index of its data in a connection *
 static _Atomic uint64_t n_parsed, n_handshakes, n_resumed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool same_openssl;
-static const char *system_file, *system_folder;
+static const char *system_file, *system_dir;
 
 /* ---- libcurl ---- */
 
@@ -111,13 +111,13 @@ static const char *const files_elsewhere[] = {
 
 static void look_elsewhere(void)
 {
-    /* a folder beside a missing file may be there without the names of hashes that OpenSSL looks for */
-    if (system_file ? access(system_file, R_OK) == 0 : system_folder && access(system_folder, X_OK) == 0)
+    /* a directory beside a missing file may be there without the names of hashes that OpenSSL looks for */
+    if (system_file ? access(system_file, R_OK) == 0 : system_dir && access(system_dir, X_OK) == 0)
         return;
     for (size_t i = 0; i < BKT_COUNT(files_elsewhere); i++)
         if (access(files_elsewhere[i], R_OK) == 0) {
             system_file = files_elsewhere[i];
-            system_folder = NULL;
+            system_dir = NULL;
             return;
         }
 }
@@ -128,7 +128,7 @@ static void look_at_libcurl(void)
     const curl_version_info_data *v = curl_version_info(CURLVERSION_NOW);
     if (v->age >= CURLVERSION_SEVENTH) {
         system_file = v->cainfo;
-        system_folder = v->capath;
+        system_dir = v->capath;
     }
     look_elsewhere();
     peer_at = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
@@ -162,13 +162,13 @@ static void stamp_one(struct stamp *s, size_t i, const char *path)
     s->at[i].changed = st.st_mtim;
 }
 
-static X509_STORE *parse(const char *file, const char *folder)
+static X509_STORE *parse(const char *file, const char *dir)
 {
     X509_STORE *store = X509_STORE_new();
     atomic_fetch_add(&n_parsed, 1);
     (void)ERR_set_mark(); /* libcurl uses the thread's queue of errors, too */
-    bool ok = store && (file || folder) && (!file || bkt_ca_file_add(store, file)) &&
-              (!folder || X509_STORE_load_locations(store, NULL, folder) == 1);
+    bool ok = store && (file || dir) && (!file || bkt_ca_file_add(store, file)) &&
+              (!dir || X509_STORE_load_locations(store, NULL, dir) == 1);
     /* as in libcurl: an authority in the middle of a chain is trusted as well, if it is in the file */
     ok = ok && X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN) == 1;
     (void)ERR_pop_to_mark();
@@ -190,20 +190,19 @@ static void forget_sessions(struct trust *t)
 static void refresh(struct trust *t)
 {
     struct stamp now = {0};
-    const char *file = t->ca_bundle ? t->ca_bundle : system_file,
-               *folder = t->ca_bundle ? NULL : system_folder;
+    const char *file = t->ca_bundle ? t->ca_bundle : system_file, *dir = t->ca_bundle ? NULL : system_dir;
     uint64_t ms = bkt_ms_now();
     if (t->version && ms < t->look_at)
         return;
     t->look_at = ms + LOOK_MS;
     stamp_one(&now, 0, file);
-    stamp_one(&now, 1, folder);
+    stamp_one(&now, 1, dir);
     if (t->version && memcmp(&now, &t->stamp, sizeof now) == 0)
         return;
     X509_STORE_free(t->store);
     forget_sessions(t);
     t->stamp = now;
-    t->store = parse(file, folder);
+    t->store = parse(file, dir);
     t->version++;
 }
 

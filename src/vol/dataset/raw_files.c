@@ -27,8 +27,8 @@ struct raws {
     bool        local; /* all are paths of this machine */
 };
 
-/* Raw files elsewhere: the dataset in the form of one that refers to their pieces. */
-struct pieces {
+/* Raw files elsewhere: the dataset in the form of one that refers to their segments. */
+struct segmented {
     struct bkt_object *obj;
     struct bkt_dsetio *io;
 };
@@ -351,7 +351,7 @@ static int set_segments(const struct bkt_vobj *o, const struct raws *r, bool aga
     return rc;
 }
 
-/* The same dataset in the form of one that refers to pieces of files. */
+/* The same dataset in the form of one that refers to segments of files. */
 static int refer(const struct bkt_vobj *o, const struct raws *r, bool again, struct bkt_object *obj,
                  struct bkt_err *err)
 {
@@ -372,7 +372,7 @@ static int refer(const struct bkt_vobj *o, const struct raws *r, bool again, str
     return set_segments(o, r, again, l, err);
 }
 
-static void pieces_fini(struct pieces *p)
+static void segmented_fini(struct segmented *p)
 {
     bkt_dsetio_close(p->io);
     bkt_object_release(p->obj);
@@ -392,10 +392,10 @@ static int same_object(const struct bkt_object *from, struct bkt_object **out, s
     return BKT_OK;
 }
 
-static int open_pieces(struct bkt_vobj *o, const struct raws *r, bool again, struct pieces *p,
-                       struct bkt_err *err)
+static int open_segmented(struct bkt_vobj *o, const struct raws *r, bool again, struct segmented *p,
+                          struct bkt_err *err)
 {
-    static double version; /* identifies the cached data of joined pieces */
+    static double version; /* identifies the cached data of joined segments */
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     BKT_CLEANUP(bkt_hid_closep) hid_t        type = H5I_INVALID_HID;
     BKT_PASS(bkt_convert_file_type(o, o->obj->dset.type, &type, err));
@@ -422,11 +422,11 @@ static bool ends_early(const struct bkt_layout *l)
     return false;
 }
 
-static int read_pieces(const struct raws *r, bool again, const struct bkt_io *io, struct bkt_err *err)
+static int read_segmented(const struct raws *r, bool again, const struct bkt_io *io, struct bkt_err *err)
 {
     struct bkt_vobj                       *o = io->dsets[0];
-    BKT_CLEANUP(pieces_fini) struct pieces p = {.io = NULL};
-    BKT_PASS(open_pieces(o, r, again, &p, err));
+    BKT_CLEANUP(segmented_fini) struct segmented p = {.io = NULL};
+    BKT_PASS(open_segmented(o, r, again, &p, err));
     if (!again && ends_early(&p.obj->dset.layout))
         return BKT_EPRECOND;
     struct bkt_vobj as = *o, *one = &as; /* its type has an id already, so that the copy gets no new id */
@@ -447,9 +447,9 @@ static int transfer_elsewhere(const struct raws *r, const struct bkt_io *io, str
                 "domain and all these files are in local folders; without H5Pset_external the elements are "
                 "stored in the domain",
                 r->v[0].name);
-    int rc = read_pieces(r, false, io, &why);
+    int rc = read_segmented(r, false, io, &why);
     if (rc == BKT_EPRECOND || rc == BKT_ENOENT)
-        return read_pieces(r, true, io, err);
+        return read_segmented(r, true, io, err);
     return rc < 0 ? bkt_err_copy(err, rc, &why) : rc;
 }
 

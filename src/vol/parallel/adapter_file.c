@@ -11,13 +11,13 @@
 static const char here; /* lies in the plugin, or in the tool */
 
 /* @p why: gets the reason why an adapter that is there can't be loaded, of @p size bytes */
-static void *open_in(const char *folder, const struct bkt_adapter *a, char *why, size_t size)
+static void *open_in(const char *dir, const struct bkt_adapter *a, char *why, size_t size)
 {
     static const char *const below[] = {"h5bucket/", ""};
     char path[4096];
     void *lib = NULL;
     for (size_t i = 0; !lib && i < BKT_COUNT(below); i++)
-        if (snprintf(path, sizeof path, "%s/%sh5bucket_mpi-%s.so", folder, below[i], a->name) <
+        if (snprintf(path, sizeof path, "%s/%sh5bucket_mpi-%s.so", dir, below[i], a->name) <
                 (int)sizeof path &&
             access(path, F_OK) == 0 &&
             !(lib = dlopen(path, RTLD_NOW | (a->shares_mpi ? RTLD_GLOBAL : RTLD_LOCAL))))
@@ -25,26 +25,26 @@ static void *open_in(const char *folder, const struct bkt_adapter *a, char *why,
     return lib;
 }
 
-/* Beside the plugin, or in a folder of HDF5's plugin path, since a copy of the plugin has no folder
+/* Beside the plugin, or in a directory of HDF5's plugin path, since a copy of the plugin has no directory
  * (src/loader). */
 static void *find(const struct bkt_adapter *a, char *why, size_t size)
 {
-    char folder[4096];
+    char dir[4096];
     Dl_info me;
     unsigned n = 0;
     void *lib = NULL;
-    for (size_t i = 0; !lib && a->folders && a->folders[i]; i++)
-        lib = open_in(a->folders[i], a, why, size);
+    for (size_t i = 0; !lib && a->dirs && a->dirs[i]; i++)
+        lib = open_in(a->dirs[i], a, why, size);
     if (!lib && dladdr(&here, &me) && me.dli_fname && strrchr(me.dli_fname, '/') &&
-        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(me.dli_fname, '/') - me.dli_fname),
-                 me.dli_fname) < (int)sizeof folder)
-        lib = open_in(folder, a, why, size);
+        snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(me.dli_fname, '/') - me.dli_fname), me.dli_fname) <
+            (int)sizeof dir)
+        lib = open_in(dir, a, why, size);
     if (H5PLsize(&n) < 0)
         n = 0;
     for (unsigned i = 0; !lib && i < n; i++) {
-        ssize_t len = H5PLget(i, folder, sizeof folder);
-        if (len > 0 && (size_t)len < sizeof folder)
-            lib = open_in(folder, a, why, size);
+        ssize_t len = H5PLget(i, dir, sizeof dir);
+        if (len > 0 && (size_t)len < sizeof dir)
+            lib = open_in(dir, a, why, size);
     }
     return lib;
 }

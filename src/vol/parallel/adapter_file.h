@@ -6,11 +6,11 @@
 struct bkt_adapter {
     const char *name;           /* "openmpi", "mpich" */
     const char *mpi;            /* the MPI, for messages */
-    const char *const *folders; /* NULL, or folders that are searched first, ended by NULL */
+    const char *const *dirs;    /* NULL, or directories that are searched first, ended by NULL */
     bool shares_mpi; /* the adapter brings MPI into the program, which must find its parts: RTLD_GLOBAL */
 };
 
-/** Load the adapter from the folders given, from beside the plugin, or from HDF5's plugin path.
+/** Load the adapter from the directories given, from beside the plugin, or from HDF5's plugin path.
  *  @param out  its operations, for the rest of the process
  *  @return BKT_OK; BKT_EUNSUP: it is missing, can't be loaded, or is of another version; the message has the
  *          remedy */
