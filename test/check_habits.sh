@@ -31,6 +31,8 @@ rule "no registry's host name" \
 rule "no tabs or trailing blanks in C" "$(code -r --include='*.[ch]' "	| +$" src test bench)"
 rule "the end of a comment in a line of its own" "$(find src test bench -name '*.[ch]' -exec awk '
     FNR == 1 { last = "" } /^ *\*\/$/ && last !~ /^ *\*$/ { print FILENAME ":" FNR ":" last } { last = $0 }' {} +)"
+rule "a comment that begins with a parameter, or with another function's comment" \
+    "$(code -r --include='*.h' '^ */\*\** ((@p|@param) |The same[ ,;.])' src)"
 rule "line longer than 110" "$(code -r --include='*.[ch]' '^.{111,}' src)"
 rule "line longer than 132, not a table, code or an address" \
     "$(LC_ALL=C.UTF-8 grep -HnE '^.{133,}' $(git ls-files '*.md' 2>/dev/null | grep -v '^bench/') /dev/null | grep -vE '^[^:]*:[0-9]*:(\||    |[^ ]*$)')"

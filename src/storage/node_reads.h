@@ -10,8 +10,9 @@
 
 struct bkt_node_reads;
 
-/** @param memory  of BKT_NODE_TABLE_BYTES, shared by the processes; zeros at first.  Taken over: freed with
- * the object by bkt_shared_memory_free(), on failure too
+/** Make this process's view of the reads of its node.
+ *  @param memory  of BKT_NODE_TABLE_BYTES, shared by the processes; zeros at first.  Taken over: freed with
+ *                 the object by bkt_shared_memory_free(), on failure too
  *  @return bkt_node_reads_free(); NULL: no memory was given, or out of memory */
 struct bkt_node_reads *bkt_node_reads_new(void *memory);
 /** Waits for requests under way.  NULL is fine. */

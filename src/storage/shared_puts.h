@@ -12,7 +12,8 @@
 
 struct bkt_shared_puts;
 
-/** @param c   the group, which outlives the object, as @p st
+/** Make an object that spreads batches of PUTs over the processes of a group.
+ *  @param c   the group, which outlives the object, as does @p st
  *  @param st  this process's store of the bucket
  *  @return bkt_shared_puts_free(); NULL: out of memory */
 struct bkt_shared_puts *bkt_shared_puts_new(struct bkt_comm *c, struct bkt_store *st);

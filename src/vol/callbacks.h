@@ -24,7 +24,8 @@ static inline herr_t bkt_call_answer(herr_t rc, const struct bkt_err *err)
     return rc >= 0 || (rc == -1 && !err->n) ? rc : bkt_h5err_publish(err, rc);
 }
 
-/** @p o: by address, since the call that sets it may be another argument */
+/** The end of a callback that makes or opens an object.  @p o: by address, since another argument may be the
+ *  call that sets it. */
 static inline void *bkt_call_made(int rc, struct bkt_vobj *const *o, const struct bkt_err *err)
 {
     if (rc >= 0)
@@ -49,7 +50,7 @@ static inline const struct bkt_ops *bkt_ops_of(void *obj)
         return bkt_call_##end(call, &err);                                                                   \
     }
 
-/** The same for a callback that makes or opens the object `o`. */
+/** As BKT_CALLBACK(), for a callback that makes or opens the object `o`. */
 #define BKT_CALLBACK_MADE(name, call, ...)                                                                   \
     static void *name(__VA_ARGS__, hid_t dxpl, void **req)                                                   \
     {                                                                                                        \

@@ -131,7 +131,7 @@ void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t f
 BKT_NODISCARD int bkt_fill_check(const struct bkt_dsetio *io, const uint64_t *coord, bool native,
                                  struct bkt_err *err);
 
-/** @p size: bytes of the chunk object.  A negative code ends the walk, which fails with this code. */
+/** Take a stored chunk, whose object has @p size bytes.  A negative code ends the walk, and is its result. */
 typedef int bkt_chunk_key_fn(const uint64_t *coord, uint64_t size, void *arg);
 /** Call @p each for the coordinates of all stored chunks, also outside of the extent, in the order of the
  *  list.  For version 1 this lists all of the bucket. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** @p n > 0 bits from bit @p from on, within one word. */
+/** A word that has @p n > 0 bits set from bit @p from on; all lie in the word. */
 static inline uint64_t bkt_bits_span(unsigned from, uint64_t n)
 {
     return (n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << from;

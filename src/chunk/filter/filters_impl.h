@@ -98,7 +98,7 @@ static inline uint64_t bkt_bits_take(struct bkt_bits *b, unsigned n_bits)
     return x >> (64 - n_bits);
 }
 
-/** The same for writing, into bytes that are zero. */
+/** Bits to be written one after the other, into bytes that are zero. */
 struct bkt_bits_sink {
     unsigned char *p;
     size_t         pos; /* bits */

@@ -143,9 +143,9 @@ BKT_NODISCARD int bkt_hsds_decode_var(const struct bkt_hsds_codec *c, const void
 /** out[i*es+j] = in[j*n+i]: undo HDF5's byte shuffle of n_bytes/es elements; a tail of n_bytes%es bytes is
  *  copied. in and out must not overlap. */
 void bkt_unshuffle(const void *in, void *out, size_t n_bytes, size_t es);
-/** The same for `count` elements of n, beginning with the one whose first byte @p in points to. */
+/** As bkt_unshuffle(), for `count` elements of n, beginning with the one whose first byte @p in points to. */
 void bkt_unshuffle_part(const void *in, size_t n, void *out, size_t count, size_t es);
-/** The same with stores that bypass the processor's cache, for memory that is not read soon.
+/** As bkt_unshuffle_part(), with stores that bypass the processor's cache: for memory that is not read soon.
  * @return false: not possible here for such elements, at such a place, or for so few; nothing was done */
 bool bkt_unshuffle_past(const void *in, size_t n, void *out, size_t count, size_t es);
 /** Call after the last of these stores, before other threads are notified. */

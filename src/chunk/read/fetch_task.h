@@ -94,7 +94,7 @@ BKT_NODISCARD int bkt_fetch_task_range(struct bkt_read_call *call, const struct 
 void bkt_fetch_task_start(struct bkt_fetch_task *k);
 /** Record the call's first failure and cancel the rest. */
 void bkt_fetch_fail(struct bkt_read_call *call, int rc, const struct bkt_err *err);
-/** The same, with the segment's dataset, chunk and place added to @p err. */
+/** As bkt_fetch_fail(), with the segment's dataset, chunk and place added to @p err. */
 void bkt_fetch_task_fail(struct bkt_fetch_task *k, const struct bkt_read_segment *s, int rc,
                          struct bkt_err *err);
 void bkt_fetch_task_leave(struct bkt_fetch_task *k); /* one user of the arrived bytes has finished */

@@ -31,11 +31,12 @@ uint32_t bkt_reference_mask(const struct bkt_dsetio *io, uint32_t recorded, uint
  *  file has changed. */
 BKT_NODISCARD int bkt_reference_file(struct bkt_dsetio *io, const char *uri, size_t n_uri, const char *etag,
                                   struct bkt_chunk_file **out, struct bkt_err *err);
-/** The file, or the joined pieces of files, that the layout names. */
+/** Get the file, or the joined segments of files, that the layout names. */
 BKT_NODISCARD int bkt_reference_layout_file(struct bkt_dsetio *io, struct bkt_chunk_file **out,
                                             struct bkt_err *err);
-/** @p grid: chunks per dimension; reduced to the size of the chunk table, beyond which no chunk is allocated.
- *  @p some: false: the table is empty. */
+/** Reduce a grid to the size of the chunk table, beyond which no chunk is allocated.
+ *  @param grid  chunks per dimension
+ *  @param some  false: the table is empty */
 BKT_NODISCARD int bkt_reference_table_clip(struct bkt_dsetio *io, uint64_t *grid, bool *some,
                                            struct bkt_err *err);
 /** The rows of chunk tables; called by bkt_references_find(). */

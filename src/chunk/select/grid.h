@@ -39,7 +39,8 @@ struct bkt_grid {
     size_t  *first;               /* pieces of touched chunk k: first[k] .. first[k+1]-1 */
 };
 
-/** @param sel    selection in the dataset; borrowed for the call
+/** Find the chunks that a selection touches.  Call bkt_grid_fini() also after a failure.
+ *  @param sel    selection in the dataset; borrowed for the call
  *  @param cdims  chunk shape, of sel->rank entries (one for a scalar)
  *  @return BKT_OK; BKT_EFORMAT: chunk dimension 0, or numbers that do not fit 64 bits; BKT_EINVAL: selection
  *          outside the extent; BKT_ENOMEM */
@@ -90,10 +91,13 @@ struct bkt_mem_layout {
     size_t    n_runs;
     uint64_t *before;           /* elements before each run */
 };
-/** @param sel  NULL: contiguous from 0.  @return as bkt_grid_init() */
+/** Find where elements of a selection lie in memory.
+ *  @param sel  NULL: contiguous from 0
+ *  @return as bkt_grid_init() */
 BKT_NODISCARD int bkt_mem_layout_init(struct bkt_mem_layout *m, const struct bkt_sel *sel,
                                       struct bkt_err *err);
-/** The same for the selection of @p g; BKT_EINVAL also if @p sel has another number of elements. */
+/** As bkt_mem_layout_init(), for the selection of @p g; BKT_EINVAL: @p sel has another number of
+ *  elements. */
 BKT_NODISCARD int bkt_mem_layout_for(struct bkt_mem_layout *m, const struct bkt_sel *sel,
                                      const struct bkt_grid *g, struct bkt_err *err);
 void              bkt_mem_layout_fini(struct bkt_mem_layout *m); /* NULL is allowed */

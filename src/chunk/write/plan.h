@@ -38,7 +38,7 @@ BKT_NODISCARD int bkt_wchunk_put_element(struct bkt_wchunk *c, uint64_t off, con
 BKT_NODISCARD int bkt_wchunk_put_var(struct bkt_wchunk *c, const struct bkt_write_plan *p, uint64_t k,
                                      struct bkt_err *err);
 
-/** The direct writes of one bkt_write_datasets(). */
+/** The writes of one bkt_write_datasets() that don't pass the cache. */
 struct bkt_uncached_write {
     struct bkt_window window; /* tasks under way; its lock guards the members below */
     int rc;                   /* of the first failure */

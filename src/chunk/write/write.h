@@ -55,8 +55,8 @@ BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);
  * extent of their dataset waits (bkt_edit_extent_waits()); all others are stored.  Returns the first
  * failure. */
 BKT_NODISCARD int bkt_chunks_flush(struct bkt_domain *dom, struct bkt_err *err);
-/** The same in two steps.  bkt_chunks_flush_begin() returns when as much as bkt_settings_in_flight() allows
- * is under way; bkt_chunks_flush_end() returns failures. */
+/** bkt_chunks_flush() in two steps.  bkt_chunks_flush_begin() returns when as much is under way as
+ *  bkt_settings_in_flight() allows; bkt_chunks_flush_end() returns failures. */
 void              bkt_chunks_flush_begin(struct bkt_domain *dom);
 BKT_NODISCARD int bkt_chunks_flush_end(struct bkt_domain *dom, struct bkt_err *err);
 /** As bkt_chunks_flush(), for one dataset. */

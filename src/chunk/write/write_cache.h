@@ -120,7 +120,7 @@ struct bkt_write_cache {
 /** The domain's cache of written chunks; made on first use if @p make.  NULL: not made yet, or out of
  *  memory. */
 struct bkt_write_cache *bkt_write_cache_of(struct bkt_domain *dom, bool make);
-/** The same, with the lock held until bkt_write_cache_leave(); NULL: the domain has no write cache. */
+/** The domain's write cache, with its lock held until bkt_write_cache_leave(); NULL: the domain has none. */
 struct bkt_write_cache *bkt_write_cache_enter(struct bkt_domain *dom);
 /** For BKT_CLEANUP. */
 static inline void bkt_write_cache_leave(struct bkt_write_cache **d)

@@ -12,7 +12,7 @@ BKT_NODISCARD int bkt_doc_change(int (*once)(void *arg, struct bkt_err *err), vo
 
 /** The document @p was with a change.  @p now stays empty if nothing has to be stored. */
 typedef int bkt_doc_change_fn(const struct bkt_buf *was, struct bkt_buf *now, void *arg, struct bkt_err *err);
-/** The same by a GET, @p change, and a PUT on condition that the document is still the same.
+/** As bkt_doc_change(), by a GET, @p change, and a PUT on condition that the document is still the same.
  *  @param path  of the domain or folder in the store */
 BKT_NODISCARD int bkt_doc_rewrite(struct bkt_store *st, const char *path, bkt_doc_change_fn *change,
                                   void *arg, struct bkt_err *err);

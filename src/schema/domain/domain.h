@@ -135,7 +135,7 @@ struct bkt_link_from {
     const char *allow;            /* setting `allow`, or NULL */
     bool local;                   /* a file of this machine */
 };
-/** The same for a link in any file. */
+/** As bkt_domain_may_link(), for a link in any file. */
 BKT_NODISCARD int bkt_link_allowed(const struct bkt_link_from *from, const char *uri, struct bkt_err *err);
 
 /** An object of a higher layer that is kept per domain (the chunk cache).  attach: the existing one, or the

@@ -12,7 +12,8 @@
 
 struct bkt_objects;
 
-/** @param max_object  a larger stored object (bytes) is refused */
+/** Make a cache of the objects in @p st, which is borrowed.  NULL: out of memory.
+ *  @param max_object  a larger stored object (bytes) is refused */
 struct bkt_objects *bkt_objects_new(struct bkt_store *st, uint64_t cache_bytes, uint64_t max_object);
 /** Waits for requests under way. */
 void bkt_objects_free(struct bkt_objects *c);
@@ -21,10 +22,10 @@ void bkt_objects_free(struct bkt_objects *c);
  *  BKT_ENOENT: no such object; BKT_EFORMAT: it is malformed; or the store's failure. */
 BKT_NODISCARD int bkt_objects_get(struct bkt_objects *c, const struct bkt_id *id,
                                   const struct bkt_object **out, struct bkt_err *err);
-/** The same; an object that does not exist is not an error: *out is NULL. */
+/** As bkt_objects_get(), but an object that does not exist is not an error: *out is NULL. */
 BKT_NODISCARD int bkt_objects_find(struct bkt_objects *c, const struct bkt_id *id,
                                    const struct bkt_object **out, struct bkt_err *err);
-/** The same without a request: NULL if it isn't cached.  Release it with bkt_object_release(). */
+/** The object without a request; NULL: it isn't cached.  Release it with bkt_object_release(). */
 const struct bkt_object *bkt_objects_cached(struct bkt_objects *c, const struct bkt_id *id);
 /** Begin to fetch those of @p n objects (ids are copied) that aren't there.  Doesn't wait, and reports no
  *  failure. */

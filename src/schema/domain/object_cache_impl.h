@@ -116,8 +116,9 @@ void bkt_loads_go(struct bkt_objects *c, struct bkt_object_load *list, bool want
 
 /** Ids of the hard links of a group, for bkt_follow_ids().  Out of memory: fewer of them. */
 struct bkt_ids bkt_follow_members_of(const struct bkt_object *o);
-/** The same out of the JSON text of a group, without parsing it.  That is much quicker for a large group, so
- *  that its members are on their way while it is parsed.  Finds every "id": "<id>" but the group's @p own. */
+/** As bkt_follow_members_of(), out of the JSON text of a group, without parsing it.  That is much quicker for
+ *  a large group, so that its members are on their way while it is parsed.  Finds every "id": "<id>" but the
+ *  group's @p own. */
 struct bkt_ids bkt_follow_scan(const void *json, size_t n, const struct bkt_id *own);
 /** Queue members of a group, which are taken over, and ask for as many objects as there is room for. */
 void bkt_follow_ids(struct bkt_objects *c, struct bkt_ids ids);

@@ -8,7 +8,7 @@
 
 #include "schema/edit/edit.h"
 
-/** The same in all processes. */
+/** The origin of new ids and time stamps, equal in all processes. */
 struct bkt_agreed {
     uint64_t seed[2];
     double clock; /* seconds since the epoch; later time stamps follow it */

@@ -55,8 +55,8 @@ static int note_below(const struct bkt_listed *e, void *arg)
     return BKT_ECANCEL;
 }
 
-/* A directory was checked before (uri.c).  If the user may not list, or the server can't, the
- * domain is created without this check. */
+/* A directory was checked before (uri.c).  If the user may not list, or the server can't, the domain is
+ * created without this check. */
 static void look_below(void *arg)
 {
     struct above                            *a      = arg;

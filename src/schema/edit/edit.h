@@ -173,12 +173,14 @@ struct bkt_edit_hooks {
      *  stay. */
     int (*alias)(struct bkt_domain *d, struct bkt_err *err);
 };
-/** @param hooks  static, with all functions; one struct per domain */
+/** Set the functions that changes of a domain call.
+ *  @param hooks  static, with all functions; one struct per domain */
 void bkt_edit_hook(struct bkt_domain *d, const struct bkt_edit_hooks *hooks);
 /** In stored elements (or any text), replace ids that other writers' objects stand for by theirs, in place.
  *  Returns whether there were some. */
 bool bkt_edit_name_theirs(const struct bkt_domain *d, void *p, size_t n);
-/** The same for one id: if another writer's object stands for it, it becomes that object's id. */
+/** As bkt_edit_name_theirs(), for one id: if another writer's object stands for it, it becomes that
+ *  object's id. */
 void bkt_edit_stand_in(const struct bkt_domain *d, struct bkt_id *id);
 
 /** Add a link.
@@ -234,7 +236,8 @@ BKT_NODISCARD int bkt_edit_written(struct bkt_domain *d, const struct bkt_id *ds
  *  @param links  of a group's links; else of an object's attributes */
 BKT_NODISCARD int bkt_edit_number(struct bkt_domain *d, const struct bkt_id *obj, bool links, int64_t number,
                                   struct bkt_err *err);
-/** @param text  NULL or "": no comment */
+/** Set the comment of an object.
+ *  @param text  NULL or "": no comment */
 BKT_NODISCARD int bkt_edit_comment(struct bkt_domain *d, const struct bkt_id *obj, const char *text,
                                    struct bkt_err *err);
 

@@ -59,6 +59,11 @@ enum bkt_put_state {
     BKT_PUT_DONE
 };
 
+/** The changes of one object that aren't stored yet.
+ *    is_new   the PUT writes the whole object.  Deltas are noted only if `tried` is set, too: the store may
+ *             have an earlier state of the object
+ *    removed  the object is to be deleted; its other changes are void.  It can't have `keep`
+ *    foreign, same   count during a flush only, and not for a removed object */
 struct bkt_change {
     struct bkt_id id;
     struct bkt_object *obj; /* NULL: removed */
@@ -166,13 +171,14 @@ BKT_NODISCARD int bkt_edit_loosen(struct bkt_domain *d, const struct bkt_id *id,
 /** An object or attribute of a committed type is made (@p by 1) or removed (-1): the type counts its uses.
  *  @param type  may be "", for a type that isn't committed */
 BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct bkt_err *err);
-/** The same for all types of an object and its attributes. */
+/** As bkt_edit_use(), for all types of an object and its attributes. */
 BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by,
                                    struct bkt_err *err);
 /** The attributes in c->equal, which are stored now, are another writer's, who has counted them.  So their
- *  types must not count ours: bkt_edit_disown() corrects that. */
+ *  types must not count this process's: bkt_edit_disown() corrects that. */
 void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c);
-/** @param any  set if a count has changed, which must be stored now */
+/** Take back the uses of types that are counted once too often (bkt_edits.disowned).
+ *  @param any  set if a count has changed, which must be stored now */
 BKT_NODISCARD int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err);
 
 /** Before a flush: objects to be deleted that another writer has linked since the groups were read here stay

@@ -67,7 +67,8 @@ struct bkt_h5type {
 /* Bytes of a number: the fields of a float fill 32 at most. */
 #define BKT_H5_NUMBER_MAX 255
 
-/** @param n  bytes available; bytes behind the type are ignored */
+/** Parse an encoded type.
+ *  @param n  bytes available; bytes behind the type are ignored */
 BKT_NODISCARD int bkt_h5type_parse(const void *p, size_t n, struct bkt_h5type **out, struct bkt_err *err);
 void bkt_h5type_free(struct bkt_h5type *t); /* NULL is fine */
 static inline void bkt_h5type_freep(struct bkt_h5type **t)
@@ -106,10 +107,11 @@ struct bkt_h5space {
 BKT_NODISCARD int bkt_h5blocks_check(unsigned rank, size_t n, const uint64_t *coords, uint64_t *spare,
                                      struct bkt_err *err);
 
-/** @param out  need not be initialised */
+/** Parse an encoded dataspace.
+ *  @param out  need not be initialised */
 BKT_NODISCARD int bkt_h5space_parse(const void *p, size_t n, struct bkt_h5space *out, struct bkt_err *err);
-/** The same from a reader, whose place is behind the space afterwards; @p spare as for
- *  bkt_h5blocks_check(). */
+/** As bkt_h5space_parse(), from a reader, whose place is behind the space afterwards.
+ *  @param spare  as for bkt_h5blocks_check() */
 BKT_NODISCARD int bkt_h5space_read(struct bkt_rd *r, struct bkt_h5space *out, uint64_t *spare,
                                    struct bkt_err *err);
 void bkt_h5space_fini(struct bkt_h5space *s); /* a zeroed one is fine */
@@ -210,7 +212,8 @@ struct bkt_h5plist {
     bool persist;
 };
 
-/** @param out  need not be initialised */
+/** Parse an encoded property list.
+ *  @param out  need not be initialised */
 BKT_NODISCARD int bkt_h5plist_parse(const void *p, size_t n, struct bkt_h5plist *out, struct bkt_err *err);
 void bkt_h5plist_fini(struct bkt_h5plist *l); /* a zeroed one is fine */
 /** The creation list of an object (`cpl`), which must be of the object's kind and, for a dataset, of its

@@ -64,8 +64,8 @@ bool bkt_json_num(const json_t *j, struct bkt_num *out);
 bool bkt_json_is_text(const json_t *j);
 /** The bytes of a text, decoded, appended to @p out. */
 BKT_NODISCARD int bkt_json_text(const json_t *j, struct bkt_buf *out);
-/** The same as a new C string (free()).  @p what names it in messages.  BKT_EFORMAT: not a text, or with a
- *  NUL. */
+/** As bkt_json_text(), as a new C string (free()).  @p what names it in messages.  BKT_EFORMAT: not a text,
+ *  or with a NUL. */
 BKT_NODISCARD int bkt_json_dup(const json_t *j, const char *what, char **out, struct bkt_err *err);
 /** A member's key as a new C string (free()), decoded.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_json_dup_key(const char *key, char **out, struct bkt_err *err);
@@ -109,7 +109,7 @@ BKT_NODISCARD int bkt_json_get_named(const json_t *obj, const char *name, json_t
 BKT_NODISCARD int bkt_json_del_named(json_t *obj, const char *name);
 /** Append the text of a tree, as Python's json.dumps() writes it. */
 BKT_NODISCARD int bkt_json_dump(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
-/** The same without blanks. */
+/** As bkt_json_dump(), without blanks. */
 BKT_NODISCARD int bkt_json_dump_compact(const json_t *j, struct bkt_buf *out, struct bkt_err *err);
 
 /** A row of a table of words. */

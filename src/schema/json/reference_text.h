@@ -34,7 +34,9 @@ struct bkt_regref {
     /* POINTS: n * rank; BLOCKS: n * 2 * rank, first corner, then opposite corner (inclusive) */
     uint64_t *coords;
 };
-/** @p p: one element's bytes (NUL padding is fine; empty: null reference).  BKT_EFORMAT. */
+/** Parse a region reference in stored form.
+ *  @param p  the element's bytes (NUL padding is fine; empty: null reference)
+ *  @return BKT_OK; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_regref_parse(const void *p, size_t n, struct bkt_regref *out, struct bkt_err *err);
 void              bkt_regref_fini(struct bkt_regref *r);
 /** The text of one, appended; nothing for a null reference. */

@@ -26,7 +26,7 @@
  *   h5external     creationProperties.layout: the data are in raw files named by the creation list (h5plist)
  *   file_etag      a reference layout: the file's ETag (layout.c); a local file's size and change time
  *   segments       a reference layout without file_uri: [[file_uri or null, offset, size, ETag?], ...], the
- *                  pieces of files in whose joined bytes offsets count
+ *                  segments of files in whose joined bytes offsets count
  *   chunks         of a reference layout: a third number is the chunk's filter mask
  *   charSet        an attribute or a link: character set declared for its name, if its bytes suggest another
  *   h5name         a filter's name in HDF5's files, if `name` is HSDS's or missing
@@ -57,7 +57,8 @@ BKT_NODISCARD int bkt_value_parse(const struct bkt_type *type, const struct bkt_
 /** The attributes of an object, each with its value.  BKT_EFORMAT. */
 BKT_NODISCARD int bkt_attrs_parse(const json_t *j, struct bkt_attrs *out, struct bkt_err *err);
 /* Lists: out->next is the number declared as the next one, 0 if none is. */
-/** @param user  the list of user-defined links; may be NULL
+/** The links of a group.
+ *  @param user  the list of user-defined links; may be NULL
  *  @param out   may hold links from bkt_links_scan().  BKT_EEXIST, without a message: two links have one
  *              name, so the whole tree must be parsed; BKT_EFORMAT; BKT_ENOMEM */
 BKT_NODISCARD int bkt_links_parse(const json_t *j, const json_t *user, struct bkt_links *out,

@@ -172,8 +172,8 @@ struct bkt_file_chunk {
     uint64_t offset, size;
     uint32_t mask; /* HDF5's filter mask */
 };
-/** A piece of a file.  Offsets of references count in such pieces if their bytes are spread over several
- *  (the connector's own keys). */
+/** A segment of a file.  Offsets of references count in the joined segments if their bytes are spread over
+ *  several (the connector's own keys). */
 struct bkt_segment {
     char    *file_uri; /* NULL: zeros, nothing is stored */
     char    *etag;     /* of the file when it was linked; NULL unknown */

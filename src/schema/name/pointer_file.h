@@ -28,8 +28,8 @@
  *          missing, too long, spans lines, or is neither s3://, hsds+s3://, hdf5:/, file:// nor a plain path;
  *          BKT_ENOMEM */
 int bkt_pointer_read(const char *path, struct bkt_buf *target, struct bkt_err *err);
-/** The same, for opening the target.  A relative path counts from the pointer file's folder, as a symbolic
- *  link's does.  With a default bucket, a relative path names a domain in that bucket. */
+/** As bkt_pointer_read(), for opening the target.  A relative path counts from the pointer file's folder,
+ *  as a symbolic link's does.  With a default bucket, a relative path names a domain in that bucket. */
 int bkt_pointer_follow(const char *path, const struct bkt_settings *set, struct bkt_buf *target,
                        struct bkt_err *err);
 /** Whether @p path is a pointer file, valid or not. */
@@ -38,8 +38,8 @@ bool bkt_pointer_is(const char *path);
 /** The size of the user block of the pointer file @p path, valid or not; 0: no user block, or not a pointer
  *  file. */
 uint64_t bkt_pointer_userblock(const char *path);
-/** The same, and append the bytes, without the zeros at their end, to @p bytes.  BKT_EIO: they can't be read;
- *  BKT_EUNSUP: more than BKT_USERBLOCK_MAX; BKT_ENOMEM */
+/** Get the size of the user block, and append its bytes, without the zeros at their end, to @p bytes.
+ *  BKT_EIO: they can't be read; BKT_EUNSUP: more than BKT_USERBLOCK_MAX; BKT_ENOMEM */
 BKT_NODISCARD int bkt_pointer_userblock_read(const char *path, uint64_t *size, struct bkt_buf *bytes,
                                              struct bkt_err *err);
 

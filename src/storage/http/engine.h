@@ -111,7 +111,9 @@ struct bkt_xfer {
     struct curl_slist *kept_cookies; /* with keep_cookies; freed as `redirect` is */
     char *redirect; /* absolute URL of a Location header; freed by the engine at the next use, or free() */
 
-    /* used by the engine */
+    /* Used by the engine.  A queued exchange has neither `assigned`, `waiting` nor `decided`.  The two latter
+     * need `assigned`; `decided` needs a twin.  opened, no_file, enough and tls_failed are facts of the
+     * present attempt, in any combination.  resumed stays; first_in_line is for the next attempt. */
     /* twin: the second transfer, until one of both has an answer; afterwards the transfer to be given up */
     void *easy, *twin;
     struct bkt_leg legs[2];

@@ -237,7 +237,7 @@ bool bkt_http_doubts(struct bkt_http_op *op);
 void bkt_http_sum_text(const void *p, size_t n, char text[BKT_SUM_TEXT]);
 /** A GET's answer begins.  Its bytes are summed only if it is the whole object, and its sum is known. */
 void bkt_http_sum_begin(struct bkt_http_op *op);
-/** @p n bytes have arrived that lie at @p at in the object.  Bytes out of order are not summed. */
+/** Add @p n bytes that have arrived, at @p at in the object.  Bytes out of order are not summed. */
 void bkt_http_sum_add(struct bkt_http_op *op, uint64_t at, const void *p, size_t n);
 /** All bytes have arrived.  BKT_OK: the sum is right or not known; BKT_HTTP_AGAIN; BKT_EFORMAT: they are
  * damaged, recorded in the request. */

@@ -23,7 +23,8 @@ struct kerchunk_type {
 };
 #define KERCHUNK_TYPE_MAX ((size_t)16 << 20) /* bytes of an element */
 
-/** @param d  .zarray's dtype
+/** Find the type of HDF5 that an array's elements have.
+ *  @param d  .zarray's dtype
  *  @return BKT_OK; BKT_EUNSUP: no type of HDF5 for it (named); BKT_EFORMAT */
 BKT_NODISCARD int kerchunk_type_parse(const struct kerchunk_doc *d, struct kerchunk_type *out,
                                       struct bkt_err *err);

@@ -13,7 +13,10 @@ struct user_block {
     struct bkt_buf bytes; /* the first of them, zeros follow */
 };
 void user_block_fini(struct user_block *u);
-/** @p file: an id of the connector.  @p out: zeroed; owned by the caller also after a failure.  BKT_EFORMAT:
- *  a domain's user block is malformed; BKT_ENOENT, BKT_ERANGE: the file was deleted or cut since; ... */
+/** Get the user block of an open file or domain.
+ *  @param file  an id of the connector
+ *  @param out   zeroed; owned by the caller also after a failure
+ *  @return BKT_OK; BKT_EFORMAT: a domain's user block is malformed; BKT_ENOENT, BKT_ERANGE: the file was
+ *          deleted or cut since; … */
 BKT_NODISCARD int user_block_of(hid_t file, const struct bkt_settings *set, struct user_block *out,
                                 struct bkt_err *err);

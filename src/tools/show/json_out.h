@@ -19,7 +19,7 @@ struct bkt_jout {
     char     kind[BKT_JOUT_DEPTH + 1]; /* '{' or '[' */
 };
 
-/** @p to is borrowed; NULL: nothing is written (the verb prints text). */
+/** Begin a document.  @p to is borrowed; NULL: nothing is written (the verb prints text). */
 void bkt_jout_init(struct bkt_jout *j, FILE *to);
 
 /* bkt_jout_*() write one value or bracket each.  @p key: the member's name in an object; NULL in an array,

@@ -18,12 +18,13 @@ BKT_NODISCARD int bkt_key_list(struct bkt_store *st, const struct bkt_id *root,
                                int (*each)(const struct bkt_listed_key *s, void *arg), void *arg,
                                struct bkt_err *err);
 
-/** Chunk objects of each dataset, by one LIST. */
+/** Chunk objects of a dataset. */
 struct bkt_use {
     uint64_t n, bytes;
     double   mtime;
 };
-/** @p out: id -> struct bkt_use; NULL after a failure; bkt_map_clear() by free(). */
+/** Count the chunk objects of each dataset by one LIST.
+ *  @param out  id -> struct bkt_use; NULL after a failure; bkt_map_clear() by free() */
 BKT_NODISCARD int bkt_uses_list(struct bkt_domain *d, struct bkt_map **out, struct bkt_err *err);
 /** All is 0 for a dataset without chunk objects. */
 struct bkt_use bkt_uses_get(const struct bkt_map *uses, const struct bkt_id *dset);

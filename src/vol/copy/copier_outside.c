@@ -1,6 +1,6 @@
 /* The copier: references into other files.  The file is opened beside the source (load) or beside the new
- * file (get), to find the object's name or its address there.  While
- * HDF5 follows such a reference, the connector opens this file in place of the name in the reference. */
+ * file (get), to find the object's name or its address there.  While HDF5 follows such a reference, the
+ * connector opens this file in place of the name in the reference. */
 #include <stdlib.h>
 #include <string.h>
 

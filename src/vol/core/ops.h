@@ -78,14 +78,14 @@ struct bkt_attr_ops {
                 struct bkt_err *err);
     int (*read)(struct bkt_vobj *attr, hid_t mem_type, void *buf, hid_t dxpl, struct bkt_err *err);
     int (*write)(struct bkt_vobj *attr, hid_t mem_type, const void *buf, hid_t dxpl, struct bkt_err *err);
-    /** @p attr is the attribute itself; the location in @p args is ignored. */
+    /** H5VLattr_get().  @p attr is the attribute itself; the location in @p args is ignored. */
     int (*get)(struct bkt_vobj *attr, H5VL_attr_get_args_t *args, struct bkt_err *err);
     /** > 0: the return value of the program's callback */
     int (*specific)(struct bkt_vobj *owner, H5VL_attr_specific_args_t *args, struct bkt_err *err);
 };
 
 struct bkt_dataset_ops {
-    /** @p name: a path from @p at; NULL: anonymous.  The same holds for commit() and for groups. */
+    /** Create a dataset.  @p name: a path from @p at; NULL: anonymous; also for commit() and for groups. */
     int (*create)(struct bkt_vobj *at, const char *name, hid_t lcpl, hid_t type, hid_t space, hid_t dcpl,
                   hid_t dapl, struct bkt_vobj **out, struct bkt_err *err);
     /** All datasets of the call are of this kind. */
@@ -127,7 +127,7 @@ struct bkt_link_ops {
     int (*exists)(struct bkt_link_place *p, hbool_t *exists, struct bkt_err *err);
     /** The value of the program's callback, or a negative code; -1 without a message: the callback failed. */
     herr_t (*iterate)(struct bkt_vobj *group, const H5VL_link_iterate_args_t *a, struct bkt_err *err);
-    /** @p to: the link was moved there; NULL: deleted */
+    /** Remove a link.  @p to: the link was moved there; NULL: deleted. */
     int (*remove)(struct bkt_link_place *p, const struct bkt_new_link *to, struct bkt_err *err);
     /** For links that are copied between kinds of files.  read() describes a link in @p l (bkt_link_fini()).
      *  put() makes a link of @p l, and takes it over, also on failure.  Hard links are refused before. */
@@ -139,7 +139,7 @@ struct bkt_link_ops {
     int (*is_free)(const struct bkt_new_link *s, const char *path, struct bkt_err *err);
     /** Soft and user-defined links. */
     int (*create)(struct bkt_new_link *s, H5VL_link_create_args_t *args, hid_t lcpl, struct bkt_err *err);
-    /** @p target: of this kind, but perhaps in another file */
+    /** Make a hard link to @p target, an object of this kind, but perhaps in another file. */
     int (*hard)(struct bkt_new_link *s, struct bkt_vobj *target, hid_t lcpl, struct bkt_err *err);
     /** H5Gget_objinfo() on a link that is not followed.  1: *out is set; 0: the object is asked instead. */
     int (*stat)(struct bkt_link_place *p, H5G_stat_t *out, struct bkt_err *err);
@@ -158,9 +158,10 @@ struct bkt_object_ops {
                           struct bkt_err *err);
     int (*native_info_unopened)(struct bkt_vobj *at, const H5VL_loc_params_t *loc,
                                 const H5VL_native_object_get_native_info_t *args, struct bkt_err *err);
-    /** @p old: for H5Rcreate() of HDF5 1.8 */
+    /** The token of an object.  @p old: for H5Rcreate() of HDF5 1.8. */
     int (*token)(struct bkt_vobj *o, bool old, H5O_token_t *out, struct bkt_err *err);
-    /** @p depth: of soft links that led here; if > 0, a missing link is an answer and not an error */
+    /** Whether a link leads to an object.  @p depth: of soft links that led here; if > 0, a missing link is
+     *  an answer and not an error. */
     int (*exists)(struct bkt_link_place *p, hid_t lapl, unsigned depth, hbool_t *out, struct bkt_err *err);
     herr_t (*visit)(struct bkt_vobj *o, const H5VL_object_visit_args_t *a,
                     struct bkt_err *err); /* as link.iterate */
@@ -179,7 +180,7 @@ struct bkt_object_ops {
 };
 
 struct bkt_token_ops {
-    /** @p out: the caller's (free()) */
+    /** The text of a token; the caller's (free()). */
     int (*to_str)(struct bkt_vobj *o, const H5O_token_t *token, char **out, struct bkt_err *err);
     int (*from_str)(struct bkt_vobj *o, const char *text, H5O_token_t *out, struct bkt_err *err);
 };

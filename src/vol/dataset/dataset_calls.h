@@ -54,7 +54,8 @@ struct bkt_dsel {
  *  (free()), or NULL. */
 BKT_NODISCARD int bkt_dsel_convert(hid_t space, const struct bkt_space *extent, struct bkt_sel *sel,
                                    void **runs_out, struct bkt_err *err);
-/** @p s is zeroed before; the spaces are the program's.  Call bkt_dsel_fini() also after a failure. */
+/** Take the selections of a transfer from the program's spaces.  @p s is zeroed before.  Call bkt_dsel_fini()
+ *  also after a failure. */
 BKT_NODISCARD int bkt_dsel_init(struct bkt_dsel *s, const struct bkt_vobj *dset, hid_t mem_space,
                                 hid_t file_space, struct bkt_err *err);
 void              bkt_dsel_fini(struct bkt_dsel *s);
@@ -84,7 +85,7 @@ struct bkt_pieces {
 /** The number of elements, of @p each bytes, in a piece.  A piece has up to @p most bytes if short pieces
  *  would cut chunks, which are then read twice. */
 uint64_t bkt_piece_elems(const struct bkt_sel *sel, const uint64_t *chunk_dims, size_t each, uint64_t most);
-/** @p sel is borrowed while pieces are taken.  @p chunk_dims: sel->rank entries. */
+/** Begin to cut a selection, which is borrowed while pieces are taken.  @p chunk_dims: sel->rank entries. */
 void bkt_pieces_init(struct bkt_pieces *p, const struct bkt_sel *sel, const uint64_t *chunk_dims,
                      uint64_t max);
 /** 1: *piece is set, its runs are p's and valid until the next call; 0: the end; BKT_ENOMEM. */

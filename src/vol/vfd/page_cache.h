@@ -24,7 +24,8 @@ struct bkt_page_counts {
                              arrived */
 };
 
-/** @param st, key, version  borrowed for the cache's life; an answer of another version is an error
+/** Make the cache of one file's pages.
+ *  @param st, key, version  borrowed for the cache's life; an answer of another version is an error
  *  @param size   of the file, bytes
  *  @param limit  bytes of pages to keep, at most
  *  @return NULL: out of memory */

@@ -29,7 +29,8 @@ struct bkt_vfd_file;
 struct bkt_domain;
 struct bkt_foresight;
 struct bkt_page_cache;
-/** @param object  any open object of the native connector
+/** Find the file of the driver that an object lies in.
+ *  @param object  any open object of the native connector
  *  @return the file, which lives as long as HDF5 has it open; NULL: another driver reads it */
 struct bkt_vfd_file *bkt_vfd_behind(hid_t object);
 /** The first of the files that another driver joins and reads by this one, as a family's driver does. */
