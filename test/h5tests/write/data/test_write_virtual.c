@@ -373,6 +373,38 @@ static void write_later(hid_t f, struct out *o)
     H5Pclose(fapl);
 }
 
+/* Sources of which all was mapped, and that grew or shrank afterwards.  A part is read, and the dataset is
+ * removed: HDF5 1.14 refuses to read all of it. */
+static void write_whole(hid_t f, struct out *o)
+{
+    const hsize_t ten[] = {10}, end[] = {H5S_UNLIMITED}, later[][1] = {{15}, {6}};
+    const hsize_t start[] = {1}, stride[] = {3}, count[] = {2};
+    hid_t s = H5Screate_simple(1, ten, NULL), mem = H5Screate_simple(1, count, NULL);
+    for (int i = 0; i < 2; i++) {
+        hid_t p = list_with_fill(0);
+        source_file(o, "whole.h5", "x", 1, ten, end, 40 + 20 * i);
+        H5Pset_virtual(p, s, "whole.h5", "x", s);
+        say_created(o, "creating", H5Dcreate2(f, "v", H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+        H5Pclose(p);
+        hid_t fapl = new_fapl(o), g = H5Fopen(new_name(o, "whole.h5"), H5F_ACC_RDWR, fapl),
+              d = H5Dopen2(g, "x", H5P_DEFAULT);
+        say_result(o, "H5Dset_extent", H5Dset_extent(d, later[i]));
+        H5Dclose(d);
+        H5Fclose(g);
+        H5Pclose(fapl);
+        hid_t v = H5Dopen2(f, "v", H5P_DEFAULT), part = H5Dget_space(v);
+        memset(values, -1, sizeof values);
+        H5Sselect_hyperslab(part, H5S_SELECT_SET, start, stride, count, NULL);
+        say_result(o, "reading a part", H5Dread(v, H5T_NATIVE_INT, mem, part, H5P_DEFAULT, values));
+        say_bytes(o, "values", values, 2 * sizeof *values);
+        H5Sclose(part);
+        H5Dclose(v);
+        say_result(o, "H5Ldelete", H5Ldelete(f, "v", H5P_DEFAULT));
+    }
+    H5Sclose(mem);
+    H5Sclose(s);
+}
+
 /* Lists: used again for another dataset, with the properties of opening; a copy of the dataset. */
 static void write_lists(hid_t f, struct out *o)
 {
@@ -580,6 +612,7 @@ static const struct write_case cases[] = {
     {"virtual datasets of virtual datasets", write_nested, read_nested},
     {"mappings of other shapes, ranks and types", write_shapes, read_shapes},
     {"sources that are too small, come later, or grow", write_later, read_unlimited},
+    {"sources mapped as a whole, which change afterwards", write_whole, NULL},
     {"lists of virtual datasets, and their copies", write_lists, read_lists},
     {"folders in which sources are looked for", write_prefixes, read_prefixes},
     {"a dataset that is its own source", write_itself, NULL},
