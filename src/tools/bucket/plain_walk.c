@@ -10,6 +10,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/convert.h"
 #include "vol/core/filters.h"
+#include "vol/core/hid.h"
 #include "vol/plain/plain_chunks.h"
 
 /* Bytes of an attribute in memory; HDF5's attributes are rarely over 64 KiB. */
@@ -44,9 +45,9 @@ static int take_layout(hid_t dcpl, struct bkt_dset *d, struct bkt_err *err)
 
 static int take_dset(hid_t dset, struct bkt_dset *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(dset);
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
-    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dset);
     if (dcpl < 0 || space < 0 || type < 0)
         return h5_fail(err, "asking about a dataset");
     BKT_PASS(bkt_convert_from_type(NULL, type, &d->type, err));
@@ -69,7 +70,7 @@ static int take_value(hid_t attr, hid_t type, hid_t space, struct bkt_attr *a, s
     BKT_NEED(err, mem);
     if (H5Aread(attr, type, mem) < 0)
         return h5_fail(err, a->name);
-    BKT_CLEANUP(h5_closep) hid_t file_type = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file_type = H5I_INVALID_HID;
     int rc = bkt_convert_type(a->type, &file_type, err);
     struct bkt_conversion v = {NULL, a->type, file_type, type, H5P_DEFAULT};
     rc = rc ? rc : bkt_convert_store(&v, mem, n, NULL, &a->value, err);
@@ -81,8 +82,8 @@ static int take_value(hid_t attr, hid_t type, hid_t space, struct bkt_attr *a, s
 
 static int take_attr(hid_t attr, struct bkt_attr *a, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type  = H5Aget_type(attr);
-    BKT_CLEANUP(h5_closep) hid_t space = H5Aget_space(attr);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Aget_type(attr);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Aget_space(attr);
     if (type < 0 || space < 0)
         return h5_fail(err, "asking about an attribute");
     BKT_PASS(bkt_convert_from_type(NULL, type, &a->type, err));
@@ -100,7 +101,7 @@ static herr_t one_attr(hid_t loc, const char *name, const H5A_info_t *info, void
 {
     struct attrs                *all  = arg;
     BKT_CLEANUP(bkt_attr_fini) struct bkt_attr a = {.name = strdup(name)};
-    BKT_CLEANUP(h5_closep) hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
     (void)info;
     all->rc = attr < 0 ? h5_fail(all->err, name) : a.name ? take_attr(attr, &a, all->err) : BKT_OK;
     if (all->rc == BKT_OK && (!a.name || bkt_attrs_add(&all->o->attrs, &a) < 0))
@@ -195,7 +196,7 @@ static int name_file(hid_t dcpl, const char *uri, struct bkt_extent_use *out, st
 
 int plain_where(hid_t dset, const char *uri, struct bkt_extent_use *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     *out = (struct bkt_extent_use){.known = true, .linked = true};
     if (dcpl < 0)
         return h5_fail(err, "asking about a dataset");
@@ -319,7 +320,7 @@ static int visit(struct walk *w, hid_t loc, const char *name, const char *path, 
                  unsigned depth)
 {
     H5O_info2_t                  info;
-    BKT_CLEANUP(h5_closep) hid_t id = H5Oopen(loc, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t id = H5Oopen(loc, name, H5P_DEFAULT);
     if (id < 0 || H5Oget_info3(id, &info, H5O_INFO_BASIC | H5O_INFO_TIME | H5O_INFO_NUM_ATTRS) < 0)
         return show(w, H5I_INVALID_HID, NULL, path, link, NULL);
     const char *same = bkt_map_get(w->met, &info.token, sizeof info.token);
@@ -334,7 +335,7 @@ int plain_walk(hid_t file, const char *path, unsigned levels, bool attrs,
                int (*each)(const struct plain_step *s, void *arg), void *arg, struct bkt_err *err)
 {
     struct walk w = {.levels = levels, .attrs = attrs, .each = each, .arg = arg, .err = err};
-    BKT_CLEANUP(h5_closep) hid_t at = H5Oopen(file, path, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t at = H5Oopen(file, path, H5P_DEFAULT);
     if (at < 0) {
         (void)h5_fail(err, path);
         return BKT_ENOENT;

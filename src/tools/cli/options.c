@@ -12,6 +12,7 @@
 #include "tools/show/show.h"
 #include "tools/source/hdf5_glue.h"
 #include "tools/source/plain_name.h"
+#include "vol/core/hid.h"
 
 const struct bkt_opt bkt_tool_common[] = {
     {0, "json", NULL, "print JSON, for programs", NULL},
@@ -185,7 +186,7 @@ int bkt_tool_start(const struct bkt_tool *t, hid_t *fapl, struct bkt_err *err)
 
 int bkt_tool_open(const struct bkt_tool *t, const char *name, hid_t *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_PASS(bkt_tool_start(t, &fapl, err));
     return h5_open_native(name, fapl, out, err);
 }

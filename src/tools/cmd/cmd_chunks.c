@@ -10,6 +10,7 @@
 #include "tools/show/json_out.h"
 #include "tools/source/data_locations.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 /* ---- --fill: the chunk tables that `hsload --fastlink` left to be made at the first read ---- */
 
@@ -46,9 +47,9 @@ static int put_row(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t s
 
 static int write_table(struct fill *f, hid_t dset, const struct bkt_dset *ds, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t table = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t table = H5I_INVALID_HID;
     BKT_PASS(load_open_id(&f->l, &ds->layout.chunk_table, &table, err));
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(table), space = H5Dget_space(table);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(table), space = H5Dget_space(table);
     struct rows r = {.cdims = ds->layout.dims};
     hssize_t    n    = H5Sget_simple_extent_npoints(space);
     int         rank = H5Sget_simple_extent_dims(space, r.grid, NULL);
@@ -89,7 +90,7 @@ static herr_t fill_at(hid_t root, const char *name, const H5O_info2_t *info, voi
     struct fill *f = arg;
     if (info->type != H5O_TYPE_DATASET)
         return 0;
-    BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
     f->rc = dset < 0 ? h5_fail(f->err, name) : fill_one(f, dset, f->err);
     if (f->rc < 0)
         f->rc = BKT_ERR(f->err, f->rc, "/%s", name);
@@ -111,7 +112,7 @@ static int fill_tables(const char *domain, hid_t fapl, unsigned *n, struct bkt_e
         f.rc = h5_fail(err, "going through the domain");
     if (f.rc >= 0 && H5Fflush(f.l.dst, H5F_SCOPE_GLOBAL) < 0)
         f.rc = h5_fail(err, "storing chunk tables");
-    h5_closep(&f.l.dst);
+    bkt_hid_closep(&f.l.dst);
     *n = f.n;
     return f.rc;
 }
@@ -191,10 +192,10 @@ static void write_space(struct bkt_jout *j, hid_t space)
 
 static int write_dataset(struct job *job, const char *path, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t           dset  = H5Dopen2(job->src->file, path, H5P_DEFAULT);
-    BKT_CLEANUP(h5_closep) hid_t           type  = dset < 0 ? -1 : H5Dget_type(dset);
-    BKT_CLEANUP(h5_closep) hid_t           space = dset < 0 ? -1 : H5Dget_space(dset);
-    BKT_CLEANUP(h5_closep) hid_t           dcpl  = dset < 0 ? -1 : H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(job->src->file, path, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = dset < 0 ? -1 : H5Dget_type(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = dset < 0 ? -1 : H5Dget_space(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = dset < 0 ? -1 : H5Dget_create_plist(dset);
     BKT_CLEANUP(survey_fini) struct survey s     = {0};
     struct bkt_jout                       *j     = &job->out;
     if (type < 0 || space < 0 || dcpl < 0)
@@ -247,7 +248,7 @@ static int write_all(struct job *job, char **names, int n, struct bkt_err *err)
 {
     struct bkt_jout *j = &job->out;
     for (int i = 0; i < n; i++) { /* before anything is printed */
-        BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(job->src->file, names[i], H5P_DEFAULT);
+        BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(job->src->file, names[i], H5P_DEFAULT);
         if (dset < 0)
             return h5_fail(err, names[i]);
     }
@@ -267,7 +268,7 @@ static int write_all(struct job *job, char **names, int n, struct bkt_err *err)
 
 static int run(struct bkt_tool *t)
 {
-    BKT_CLEANUP(h5_closep) hid_t          fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_CLEANUP(source_closep) struct source *src = NULL;
     unsigned n = 0;
     BKT_PASS(bkt_tool_start(t, &fapl, &t->err));

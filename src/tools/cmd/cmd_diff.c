@@ -14,6 +14,7 @@
 #include "tools/share/share.h"
 #include "tools/show/show.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 /* ---- blocks that the processes of an mpirun share ---- */
 
@@ -314,10 +315,10 @@ static bool same_space(hid_t a, hid_t b)
 
 static int compare_attrs(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
 {
-    BKT_CLEANUP(h5_closep) hid_t x = H5Aopen(a, name, H5P_DEFAULT), y = H5Aopen(b, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t x = H5Aopen(a, name, H5P_DEFAULT), y = H5Aopen(b, name, H5P_DEFAULT);
     if (x < 0 || y < 0)
         return h5_fail(d->err, name);
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t tx = H5Aget_type(x),
           ty = H5Aget_type(y), sx = H5Aget_space(x), sy = H5Aget_space(y);
     if (H5Tequal(tx, ty) <= 0)
@@ -356,7 +357,7 @@ static int compare_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path,
         return bkt_diff_report(d, path, "link", "link %s is of another kind", name);
     if (x.type != H5L_TYPE_HARD)
         return soft(d, a, b, path, name, &x, &y);
-    BKT_CLEANUP(h5_closep) hid_t oa = H5Oopen(a, name, H5P_DEFAULT), ob = H5Oopen(b, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t oa = H5Oopen(a, name, H5P_DEFAULT), ob = H5Oopen(b, name, H5P_DEFAULT);
     if (oa < 0 || ob < 0)
         return h5_fail(d->err, name);
     BKT_PASS_MEM(d->err, bkt_link_path(path, name, &sub));
@@ -365,7 +366,7 @@ static int compare_links(struct bkt_diff *d, hid_t a, hid_t b, const char *path,
 
 static int datasets(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t ta = H5Dget_type(a),
           tb = H5Dget_type(b), sa = H5Dget_space(a), sb = H5Dget_space(b);
     if (H5Tequal(ta, tb) <= 0)
@@ -429,7 +430,7 @@ static int user_blocks(struct bkt_diff *d, hid_t a, hid_t b)
 
 static int open_files(struct bkt_diff *d)
 {
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_PASS(bkt_tool_start(d->t, &fapl, d->err));
     BKT_PASS(h5_open_native(d->t->args[0], fapl, &d->fa, d->err));
     return h5_open_native(d->t->args[1], fapl, &d->fb, d->err);
@@ -440,7 +441,7 @@ static int compare(struct bkt_diff *d, const char *object)
     BKT_PASS(open_files(d));
     if (strcmp(object, "/") == 0)
         BKT_PASS(user_blocks(d, d->fa, d->fb));
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t a = H5Oopen(d->fa, object, H5P_DEFAULT),
           b = H5Oopen(d->fb, object, H5P_DEFAULT);
     if (a < 0 || b < 0)
@@ -453,8 +454,8 @@ static void close_files(struct bkt_diff *d)
 {
     bkt_diff_pair_free(d);
     bkt_map_clear(&d->seen, NULL);
-    h5_closep(&d->fa);
-    h5_closep(&d->fb);
+    bkt_hid_closep(&d->fa);
+    bkt_hid_closep(&d->fb);
 }
 
 static int run(struct bkt_tool *t)

@@ -27,6 +27,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "tools/source/plain_name.h"
 #include "vol/copy/copier.h"
+#include "vol/core/hid.h"
 #include "vol/vfd/store_driver_ahead.h"
 
 struct bkt_got {
@@ -138,7 +139,7 @@ static hid_t contiguous_list(hid_t from, hid_t type)
     if (ok && defined == H5D_FILL_VALUE_USER_DEFINED)
         ok = H5Pget_fill_value(from, type, value) >= 0 && H5Pset_fill_value(to, type, value) >= 0;
     if (!ok)
-        h5_closep(&to);
+        bkt_hid_closep(&to);
     return to;
 }
 
@@ -151,11 +152,11 @@ static int drop_external(void *arg, hid_t dset, const char *path, hid_t *space, 
     (void)arg;
     if (H5Pget_layout(*dcpl) != H5D_CONTIGUOUS || H5Pget_external_count(*dcpl) <= 0)
         return BKT_OK;
-    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dset);
     hid_t contiguous = type < 0 ? -1 : contiguous_list(*dcpl, type);
     if (contiguous < 0)
         return h5_fail(err, path);
-    h5_closep(dcpl);
+    bkt_hid_closep(dcpl);
     *dcpl = contiguous;
     int rank = H5Sget_simple_extent_dims(*space, dims, NULL);
     return rank < 0 || (rank > 0 && H5Sset_extent_simple(*space, rank, dims, NULL) < 0) ? h5_fail(err, path)
@@ -180,7 +181,7 @@ static int open_beside(void *arg, const char *name, hid_t *out, struct bkt_err *
     const struct get            *g      = arg;
     const char                  *slash  = strrchr(g->file, '/');
     BKT_CLEANUP(bkt_freep) char *beside = NULL;
-    BKT_CLEANUP(h5_closep) hid_t fapl   = h5_native_list();
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = h5_native_list();
     if (fapl < 0)
         return h5_fail(err, "making an access list");
     BKT_PASS_MEM(err, asprintf(&beside, "%.*s%s", slash && *name != '/' ? (int)(slash - g->file) + 1 : 0,
@@ -220,8 +221,8 @@ static int write_user_block(const char *name, const struct user_block *u, struct
 static int copy(struct get *g, hid_t src, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(user_block_fini) struct user_block u = {0};
-    BKT_CLEANUP(h5_closep) hid_t fcpl = h5_creation_list(src);
-    BKT_CLEANUP(h5_closep) hid_t fapl = h5_native_list();
+    BKT_CLEANUP(bkt_hid_closep) hid_t fcpl = h5_creation_list(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = h5_native_list();
     BKT_PASS(user_block_of(src, &g->t->set, &u, err));
     /* attributes over 64 KiB and creation orders need the format of HDF5 1.8 */
     H5F_libver_t oldest = bkt_tool_has(g->t, "latest") ? H5F_LIBVER_LATEST : H5F_LIBVER_V18;

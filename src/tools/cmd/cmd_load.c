@@ -22,7 +22,7 @@
 #include "tools/samples/load_column.h"
 #include "tools/share/processes.h"
 #include "tools/share/share.h"
-#include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 #include "vol/dataset/raw_files.h"
 
 static const struct bkt_opt opts[] = {
@@ -367,7 +367,7 @@ static int each_among(struct each *e)
     const struct bkt_share_other other = {.work = work_among, .arg = &a};
     const bool first = bkt_processes_first();
     int rc = first ? load_among(&a, &err) : bkt_share_serve(&other, &err);
-    h5_closep(&e->fapl);
+    bkt_hid_closep(&e->fapl);
     if (rc < 0 && rc != BKT_ECANCEL)
         return bkt_tool_error(e->t, NULL, &err);
     return all_ended(e, a.failed, first ? e->n - a.done : 0, rc < 0);
@@ -384,7 +384,7 @@ static int serve_one(struct each *e)
         return bkt_tool_fail(e->t, "out of memory");
     int rc = bkt_tool_start(e->t, &e->fapl, &err);
     rc = rc ? rc : load_shared_serve(&l, e->t->args[0], bkt_buf_str(&domain), e->fapl, &err);
-    h5_closep(&e->fapl);
+    bkt_hid_closep(&e->fapl);
     return rc < 0 ? bkt_tool_error(e->t, NULL, &err) : BKT_EXIT_OK;
 }
 
@@ -401,7 +401,7 @@ static int each_of(struct each *e, struct load_options *o)
     if (!o->with_others) {
         for (; i < n && interrupt_check(NULL) == BKT_OK; i++)
             failed += each_one(e, i) != BKT_EXIT_OK;
-        h5_closep(&e->fapl);
+        bkt_hid_closep(&e->fapl);
         return i < n    ? bkt_tool_fail(e->t, "stopped before %s", e->t->args[i])
                : failed ? BKT_EXIT_FAIL
                         : BKT_EXIT_OK;
@@ -416,7 +416,7 @@ static int run(struct bkt_tool *t)
 {
     struct load_options          o      = {.link = false};
     struct bkt_err               err    = {.n = 0};
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_chunk_map_fini) struct bkt_chunk_map map = {0};
     const char                  *target = t->args[t->n_args - 1], *column_of = bkt_tool_opt(t, "column");
     size_t                       n      = strlen(target);

@@ -10,6 +10,7 @@
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
 #include "vol/copy/written_chunks.h"
+#include "vol/core/hid.h"
 #include "vol/core/vol.h"
 
 /* A type in memory */
@@ -49,8 +50,8 @@ static int mem_types(const struct bkt_diff *d, hid_t a, hid_t b, struct mem *m)
 
 static void mem_fini(struct mem *m)
 {
-    h5_closep(&m->a);
-    h5_closep(&m->b);
+    bkt_hid_closep(&m->a);
+    bkt_hid_closep(&m->b);
 }
 
 static int values_make(const struct bkt_diff *d, struct values *v, const struct mem *m, hid_t space, size_t n)
@@ -74,7 +75,7 @@ static void values_fini(struct values *v)
 
 int bkt_diff_attr(struct bkt_diff *d, hid_t a, hid_t b, const char *path, const char *name)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Aget_type(a), other = H5Aget_type(b), space = H5Aget_space(a);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Aget_type(a), other = H5Aget_type(b), space = H5Aget_space(a);
     BKT_CLEANUP(mem_fini) struct mem m = {.a = -1, .b = -1};
     BKT_CLEANUP(values_fini) struct values v = {.a = NULL};
     BKT_PASS(mem_types(d, type, other, &m));
@@ -114,7 +115,7 @@ static uint64_t number_of(const struct bkt_blocks *b, uint64_t i)
 
 static int compare_block(struct bkt_diff *d, struct sides *k)
 {
-    BKT_CLEANUP(h5_closep) hid_t fa = H5Dget_space(k->a), fb = H5Dget_space(k->b), mem = -1;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fa = H5Dget_space(k->a), fb = H5Dget_space(k->b), mem = -1;
     const struct bkt_blocks     *at   = &k->at;
     BKT_CLEANUP(values_fini) struct values v = {.a = NULL};
     const hsize_t n = at->n;
@@ -174,8 +175,8 @@ void bkt_diff_pair_free(struct bkt_diff *d)
     if (!p)
         return;
     mem_fini(&p->k.m);
-    h5_closep(&p->k.a);
-    h5_closep(&p->k.b);
+    bkt_hid_closep(&p->k.a);
+    bkt_hid_closep(&p->k.b);
     free(p->path);
     free(p);
     d->pair = NULL;
@@ -192,10 +193,10 @@ static int open_pair(struct bkt_diff *d, const char *path)
     struct sides *k = &p->k;
     k->m.a = k->m.b = H5I_INVALID_HID;
     k->a = H5Oopen(d->fa, path, H5P_DEFAULT), k->b = H5Oopen(d->fb, path, H5P_DEFAULT);
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t ta = k->a < 0 ? -1 : H5Dget_type(k->a),
           tb = k->b < 0 ? -1 : H5Dget_type(k->b);
-    BKT_CLEANUP(h5_closep) hid_t sa = k->a < 0 ? -1 : H5Dget_space(k->a);
+    BKT_CLEANUP(bkt_hid_closep) hid_t sa = k->a < 0 ? -1 : H5Dget_space(k->a);
     int rank = sa < 0 ? -1 : H5Sget_simple_extent_dims(sa, k->at.dims, NULL);
     if (ta < 0 || tb < 0 || rank < 0)
         return h5_fail(d->err, path);
@@ -241,7 +242,7 @@ enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_SAME_BY_LISTS, HOLES_UNKNOWN };
  * variable length from a file that is open for reading only. */
 static bool same_fills(const struct sides *k)
 {
-    BKT_CLEANUP(h5_closep) hid_t one = H5Screate(H5S_SCALAR);
+    BKT_CLEANUP(bkt_hid_closep) hid_t one = H5Screate(H5S_SCALAR);
     size_t                       n   = H5Tget_size(k->m.a);
     BKT_CLEANUP(bkt_freep) char *x = calloc(2, n + 1);
     char *y = x ? x + n + 1 : NULL;
@@ -367,7 +368,7 @@ static int compare_stored(struct bkt_diff *d, struct sides *k, uint64_t elems)
 /* In blocks of whole chunks. */
 static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space, const char *path)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(k->a);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(k->a);
     const uint64_t               elems = BKT_TOOL_BLOCK / H5Tget_size(k->m.a);
     hsize_t                      dims[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
     int                          rank = H5Sget_simple_extent_dims(space, dims, NULL);
@@ -394,7 +395,7 @@ static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space, const c
 
 int bkt_diff_data(struct bkt_diff *d, hid_t a, hid_t b, const char *path)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(a), other = H5Dget_type(b), space = H5Dget_space(a);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(a), other = H5Dget_type(b), space = H5Dget_space(a);
     struct sides k  = {.a = a, .b = b, .m = {.a = -1, .b = -1}};
     uint64_t     n  = (uint64_t)H5Sget_simple_extent_npoints(space);
     int          rc = mem_types(d, type, other, &k.m);

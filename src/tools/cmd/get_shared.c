@@ -12,6 +12,7 @@
 #include "tools/share/share.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/copy/written_chunks.h"
+#include "vol/core/hid.h"
 #include "vol/core/vol.h"
 #include "vol/vfd/store_driver.h"
 
@@ -34,8 +35,8 @@ static void target_done(struct target *t)
 {
     if (--t->left)
         return;
-    h5_closep(&t->src);
-    h5_closep(&t->dst);
+    bkt_hid_closep(&t->src);
+    bkt_hid_closep(&t->dst);
 }
 
 static int write_stored(hid_t dst, const struct bkt_written *w, struct bkt_rd *r, struct bkt_err *err)
@@ -115,7 +116,7 @@ static int work_on_part(void *arg, struct bkt_rd *unit, struct bkt_buf *result, 
 /* Whether chunk objects hold the chunks that the file gets, as HDF5's filters made them. */
 static bool holds_chunks(hid_t src, hid_t dst)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dst);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dst);
     return shared_copy_same_chunks(dst, src) && H5Pget_nfilters(dcpl) > 0 && bkt_written_fits(src, dst);
 }
 
@@ -149,7 +150,7 @@ int bkt_get_shared_dataset(struct bkt_get_shared *g, hid_t src, hid_t dst, const
                            struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src);
     if (!g || *path != '/' || !bkt_vobj_of_id(src) || !shared_copy_possible(src, dst))
         return 0;
     bool stored = holds_chunks(src, dst) && bkt_written_list(src, &w) && !w.other_shape;
@@ -376,7 +377,7 @@ static int open_dataset(struct other *o, const char *path, struct bkt_err *err)
         BKT_PASS(bkt_tool_open(o->t, o->t->args[0], &o->file, err));
     if (o->path && strcmp(o->path, path) == 0)
         return BKT_OK;
-    h5_closep(&o->src);
+    bkt_hid_closep(&o->src);
     free(o->path);
     o->path = NULL;
     o->src = H5Dopen2(o->file, path, H5P_DEFAULT);
@@ -411,8 +412,8 @@ int bkt_get_shared_serve(struct bkt_tool *t)
                       .o = {.hooks = {.fail = h5_fail, .check = interrupt_check}, .refs = BKT_REFS_FOLLOW}};
     const struct bkt_share_other s = {.work = work_of_other, .news = on_news, .arg = &o};
     int rc = bkt_share_serve(&s, &err);
-    h5_closep(&o.src);
-    h5_closep(&o.file);
+    bkt_hid_closep(&o.src);
+    bkt_hid_closep(&o.file);
     free(o.path);
     bkt_store_close(o.range.st);
     free(o.key);

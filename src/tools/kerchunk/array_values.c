@@ -6,6 +6,7 @@
 #include "schema/domain/domain.h"
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 /* ---- sizes and bytes of chunks, under the policy of the domain's references ---- */
 
@@ -167,8 +168,8 @@ struct values {
 
 static void values_fini(struct values *v)
 {
-    h5_closep(&v->file);
-    h5_closep(&v->mem);
+    bkt_hid_closep(&v->file);
+    bkt_hid_closep(&v->mem);
     bkt_buf_fini(&v->other);
     free(v->strings);
 }

@@ -16,6 +16,7 @@
 #include "tools/bucket/bucket_names.h"
 #include "tools/source/hdf5_glue.h"
 #include "vol/core/filters.h"
+#include "vol/core/hid.h"
 #include "vol/vfd/store_driver.h"
 
 static void load_fini(struct kerchunk_load *k)
@@ -305,13 +306,13 @@ static int make_array(struct kerchunk_load *k, struct kerchunk_array *a, const s
                       struct bkt_err *err)
 {
     const char *why = kerchunk_must_copy(k, a);
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5I_INVALID_HID;
-    BKT_CLEANUP(h5_closep) hid_t space = space_of(a);
-    BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = space_of(a);
+    BKT_CLEANUP(bkt_hid_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
     BKT_PASS(creation_list(a, why != NULL, &dcpl, err));
     if (space < 0 || H5Pset_create_intermediate_group(lcpl, 1) < 0)
         return h5_fail(err, "making a dataset");
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t dset = bkt_filters_create(k->l->dst, a->path, a->type.h5, space, lcpl, dcpl, H5I_INVALID_HID);
     if (dset < 0)
         return h5_fail(err, "making a dataset");
@@ -369,14 +370,14 @@ static int one_array(struct kerchunk_load *k, const char *path, struct kerchunk_
 static int one_group(struct kerchunk_load *k, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(kerchunk_doc_freep) struct kerchunk_doc *zattrs = NULL;
-    BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    BKT_CLEANUP(bkt_hid_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
     BKT_PASS(kerchunk_path_check(path, err));
     BKT_PASS(read_attrs(k, path, &zattrs, err));
     if (H5Pset_create_intermediate_group(lcpl, 1) < 0)
         return h5_fail(err, "making a group");
     /* a group that an array below it has made already */
     bool there = !*path || H5Lexists(k->l->dst, path, H5P_DEFAULT) > 0;
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t g = there ? H5Gopen2(k->l->dst, *path ? path : "/", H5P_DEFAULT)
                     : H5Gcreate2(k->l->dst, path, lcpl, H5P_DEFAULT, H5P_DEFAULT);
     if (g < 0)

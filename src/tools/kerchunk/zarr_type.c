@@ -10,6 +10,7 @@
 #include "base/text/utf8.h"
 #include "samples/numpy_type.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 #define REMEDY "write the array with another dtype, and make the references again"
 
@@ -18,7 +19,7 @@ static int parse(const struct kerchunk_doc *d, unsigned depth, struct kerchunk_t
 
 void kerchunk_type_fini(struct kerchunk_type *t)
 {
-    h5_closep(&t->h5);
+    bkt_hid_closep(&t->h5);
 }
 
 struct letter { /* of a dtype's text, taken apart */
@@ -43,7 +44,7 @@ static hid_t text_type(uint64_t n, H5T_cset_t set)
     hid_t t = n <= KERCHUNK_TYPE_MAX ? H5Tcopy(H5T_C_S1) : H5I_INVALID_HID;
     if (t >= 0 &&
         (H5Tset_size(t, n ? n : 1) < 0 || H5Tset_strpad(t, H5T_STR_NULLPAD) < 0 || H5Tset_cset(t, set) < 0))
-        h5_closep(&t);
+        bkt_hid_closep(&t);
     return t;
 }
 
@@ -72,7 +73,7 @@ static hid_t make_object(const struct letter *l, struct kerchunk_type *out)
     hid_t t = H5Tcopy(H5T_C_S1);
     out->form = KERCHUNK_VLEN_UTF8;
     if (t >= 0 && (H5Tset_size(t, H5T_VARIABLE) < 0 || H5Tset_cset(t, H5T_CSET_UTF8) < 0))
-        h5_closep(&t);
+        bkt_hid_closep(&t);
     return t;
 }
 
@@ -158,7 +159,7 @@ static int member_type(const struct kerchunk_doc *m, unsigned depth, hid_t *out,
 static int add_member(const struct kerchunk_doc *m, unsigned depth, hid_t compound, size_t at, size_t *size,
                       struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t t = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t t = H5I_INVALID_HID;
     BKT_FAIL_IF(err,
                 m->kind != KERCHUNK_LIST || m->n < 2 || m->n > 3 || m->first->kind != KERCHUNK_TEXT ||
                     !*m->first->text || (m->n == 3 && m->first->next->next->kind != KERCHUNK_LIST),
@@ -301,7 +302,7 @@ static int fill_bytes(const struct kerchunk_type *t, const struct kerchunk_doc *
 static int fill_numbers(const struct kerchunk_type *t, const struct kerchunk_doc *fill, struct bkt_buf *out,
                         struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t part = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t part = H5I_INVALID_HID;
     size_t size = H5Tget_size(t->h5);
     H5T_class_t cls = H5Tget_class(t->h5);
     BKT_PASS_MEM(err, bkt_buf_resize(out, size));

@@ -8,6 +8,7 @@
 #include "tools/kerchunk/load_kerchunk.h"
 #include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 /* Those that netCDF's conventions want in the variable's own type. */
 static const char *const as_variable[] = {"_FillValue",  "missing_value", "valid_min", "valid_max",
@@ -40,7 +41,7 @@ struct attr_value {
 static int put_as(hid_t object, const char *name, const struct attr_value *value, const char *what,
                   struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t attr = H5Acreate2(object, name, value->stored, value->space, H5P_DEFAULT, H5P_DEFAULT);
     if (attr < 0 || (value->v && H5Awrite(attr, value->mem, value->v) < 0))
         return h5_fail(err, what);
@@ -63,7 +64,7 @@ static bool is_ascii(const char *s)
 /* A text as netCDF-4 stores one: of its own length. */
 static int put_text(hid_t object, const char *name, const char *text, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     size_t n = strlen(text);
     if (H5Tset_size(type, n ? n : 1) < 0 ||
         H5Tset_cset(type, is_ascii(text) ? H5T_CSET_ASCII : H5T_CSET_UTF8) < 0)
@@ -74,7 +75,7 @@ static int put_text(hid_t object, const char *name, const char *text, struct bkt
 static int put_texts(hid_t object, const char *name, const struct kerchunk_doc *list, struct bkt_err *err)
 {
     const hsize_t n = list->n;
-    BKT_CLEANUP(h5_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &n, NULL);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &n, NULL);
     BKT_CLEANUP(bkt_freep) const char **v = calloc(list->n + 1, sizeof *v);
     size_t i = 0;
     BKT_NEED(err, v);
@@ -109,7 +110,7 @@ static int put_numbers(hid_t object, const char *name, const struct kerchunk_doc
     const struct kerchunk_doc *first = d->kind == KERCHUNK_LIST ? d->first : d,
                               *end = d->kind == KERCHUNK_LIST ? NULL : d->next;
     BKT_CLEANUP(bkt_freep) unsigned char *v = calloc((size_t)n + 1, 8);
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t space = d->kind == KERCHUNK_LIST ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR);
     bool real = false, flag = true;
     BKT_NEED(err, v);
@@ -153,7 +154,7 @@ static int put_value(hid_t object, const char *name, const struct kerchunk_doc *
     if (texts)
         return put_texts(object, name, d, err);
     if (d->kind == KERCHUNK_LIST && !d->n) {
-        BKT_CLEANUP(h5_closep) hid_t space = H5Screate(H5S_NULL);
+        BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate(H5S_NULL);
         return put(object, name, H5T_IEEE_F64LE, space, NULL, err);
     }
     return put_json(object, name, d, err);
@@ -286,8 +287,8 @@ static size_t find(const struct scales *s, const char *path, const char *name, u
 static int make(struct scales *s, const char *path, uint64_t size, struct bkt_err *err)
 {
     const hsize_t n = size;
-    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple(1, &n, NULL);
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple(1, &n, NULL);
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t dset = H5Dcreate2(s->k->l->dst, path, H5T_IEEE_F32BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (dset < 0)
         return h5_fail(err, "making a dimension");
@@ -339,7 +340,7 @@ static int ref_to(const struct scales *s, const char *path, hobj_ref_t *out, str
 
 static int put_name(hid_t dset, const char *name, const char *text, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     if (H5Tset_size(type, strlen(text) + 1) < 0)
         return h5_fail(err, MAKING);
     return put_as(dset, name, &(struct attr_value){type, type, space, text}, MAKING, err);
@@ -360,9 +361,9 @@ static int entry_types(hid_t *file, hid_t *mem, struct bkt_err *err)
 static int put_users(struct scales *s, hid_t dset, const struct user *u, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) struct list_entry *v = calloc(n + 1, sizeof *v);
-    BKT_CLEANUP(h5_closep) hid_t file = H5I_INVALID_HID, mem = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t file = H5I_INVALID_HID, mem = H5I_INVALID_HID;
     const hsize_t count = n;
-    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple(1, &count, NULL);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple(1, &count, NULL);
     BKT_NEED(err, v);
     for (size_t i = 0; i < n; i++) {
         v[i].dim = (int32_t)u[i].dim;
@@ -375,8 +376,8 @@ static int put_users(struct scales *s, hid_t dset, const struct user *u, size_t 
 static int put_scale(struct scales *s, size_t i, int id, const struct user *u, size_t n, struct bkt_err *err)
 {
     const struct scale *c = &s->s[i];
-    BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(s->k->l->dst, c->path, H5P_DEFAULT);
-    BKT_CLEANUP(h5_closep) hid_t one = H5Screate(H5S_SCALAR);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(s->k->l->dst, c->path, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t one = H5Screate(H5S_SCALAR);
     char name[96];
     (void)snprintf(name, sizeof name, "This is a netCDF dimension but not a netCDF variable.%10llu",
                    (unsigned long long)c->size);
@@ -420,9 +421,9 @@ static int put_list(struct scales *s, const struct user *u, size_t n, struct bkt
     const hsize_t rank = a->rank;
     hvl_t v[BKT_MAX_RANK];
     hobj_ref_t refs[BKT_MAX_RANK];
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ), space = H5Screate_simple(1, &rank, NULL);
-    BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(s->k->l->dst, a->path, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(s->k->l->dst, a->path, H5P_DEFAULT);
     memset(v, 0, sizeof v);
     if (dset < 0)
         return h5_fail(err, "opening an array");

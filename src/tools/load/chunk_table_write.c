@@ -3,12 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vol/dataset/extent_blocks.h"
-#include "schema/edit/edit.h"
-#include "tools/source/hdf5_glue.h"
-#include "tools/load/load_domain.h"
 #include "base/num.h"
+#include "schema/edit/edit.h"
+#include "tools/load/load_domain.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 #include "vol/core/token.h"
+#include "vol/dataset/extent_blocks.h"
 
 /* ROWS_PER_CHUNK: rows of a chunk of the table; more make the chunk that a reader needs longer if offsets
  * don't compress. */
@@ -26,8 +27,8 @@ struct table {
 
 static void table_fini(struct table *t)
 {
-    h5_closep(&t->dset);
-    h5_closep(&t->type);
+    bkt_hid_closep(&t->dset);
+    bkt_hid_closep(&t->type);
 }
 
 static void measure(struct load_fields *f, const struct load_rows *rows)
@@ -45,7 +46,7 @@ static void measure(struct load_fields *f, const struct load_rows *rows)
 
 static herr_t insert_text(hid_t type, const char *name, size_t at, size_t size)
 {
-    BKT_CLEANUP(h5_closep) hid_t text = H5Tcopy(H5T_C_S1);
+    BKT_CLEANUP(bkt_hid_closep) hid_t text = H5Tcopy(H5T_C_S1);
     if (H5Tset_size(text, size) < 0 || H5Tset_strpad(text, H5T_STR_NULLPAD) < 0)
         return -1;
     return H5Tinsert(type, name, at, text);
@@ -73,14 +74,17 @@ static int make_type(struct table *t, struct bkt_err *err)
 static size_t find_field(hid_t type, const char *name, size_t *at)
 {
     int i = H5Tget_member_index(type, name);
-    BKT_CLEANUP(h5_closep) hid_t member = i < 0 ? H5I_INVALID_HID : H5Tget_member_type(type, (unsigned)i);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t member = i < 0 ? H5I_INVALID_HID : H5Tget_member_type(type, (unsigned)i);
     *at = i < 0 ? 0 : H5Tget_member_offset(type, (unsigned)i);
     return i < 0 ? 0 : H5Tget_size(member);
 }
 
 bool load_fields_of(hid_t type, struct load_fields *out)
 {
-    BKT_CLEANUP(h5_closep) hid_t first = H5Tget_member_type(type, 0), second = H5Tget_member_type(type, 1);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t first = H5Tget_member_type(type, 0),
+          second = H5Tget_member_type(type, 1);
     *out = (struct load_fields){.off = H5Tget_member_offset(type, 0),
                                 .size = H5Tget_member_offset(type, 1),
                                 .size_n = second < 0 ? 0 : H5Tget_size(second),
@@ -106,8 +110,8 @@ static void choose_chunk(struct table *t, const struct load_grid *g)
 
 static int create(struct load_job *l, struct table *t, const struct load_grid *g, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)t->rank, g->n, g->max);
-    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcreate(H5P_DATASET_CREATE);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple((int)t->rank, g->n, g->max);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)t->rank, t->chunk) < 0 || H5Pset_shuffle(dcpl) < 0 ||
         H5Pset_deflate(dcpl, 4) < 0)
         return h5_fail(err, "making a chunk table");
@@ -150,9 +154,9 @@ static int fill_block(const struct table *t, const struct bkt_blocks *b, const s
                       const struct placed_row *p, size_t n, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) unsigned char *buf = calloc((size_t)b->n, t->f.row);
-    BKT_CLEANUP(h5_closep) hid_t          space = H5Dget_space(t->dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(t->dset);
     const hsize_t                         all   = b->n;
-    BKT_CLEANUP(h5_closep) hid_t          mem   = H5Screate_simple(1, &all, NULL);
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5Screate_simple(1, &all, NULL);
     BKT_NEED(err, buf);
     for (size_t i = 0; i < n; i++) {
         struct load_row r;

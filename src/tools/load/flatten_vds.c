@@ -7,6 +7,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
+#include "vol/core/hid.h"
 #include "vol/dataset/virtual.h"
 
 void load_flat_free(struct load_flat *f)
@@ -14,7 +15,7 @@ void load_flat_free(struct load_flat *f)
     if (!f)
         return;
     source_close(f->src);
-    h5_closep(&f->made);
+    bkt_hid_closep(&f->made);
     bkt_strs_fini(&f->names);
     free(f->rows);
     free(f->file);
@@ -38,7 +39,7 @@ static void origin_fini(struct origin *o)
 {
     free(o->file);
     free(o->name);
-    h5_closep(&o->dset);
+    bkt_hid_closep(&o->dset);
 }
 
 /* Open source number @p i.  @p o: origin_fini(), whatever is returned. */
@@ -58,7 +59,7 @@ static int open_source(struct load_flat *f, const struct bkt_mapping *m, hsize_t
 /* The places of a source without end. */
 static int endless_places(const struct bkt_mapping *m, hid_t dset, hsize_t *n, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
     hsize_t dims[BKT_MAX_RANK];
     BKT_FAIL_IF(err,
                 !m->src.unlimited || space < 0 || H5Sget_simple_extent_ndims(space) != (int)m->src.rank ||
@@ -73,7 +74,7 @@ static int add_numbered(struct load_flat *f, const struct bkt_mapping *m, struct
     hsize_t n = m->v.block[m->v.dim] ? bkt_slab_places(&m->v, f->dims[m->v.dim]) / m->v.block[m->v.dim] : 0;
     for (hsize_t i = 0; i < n; i++) {
         BKT_CLEANUP(origin_fini) struct origin o = {.dset = H5I_INVALID_HID};
-        BKT_CLEANUP(h5_closep) hid_t block = bkt_slab_block(&m->v, i);
+        BKT_CLEANUP(bkt_hid_closep) hid_t block = bkt_slab_block(&m->v, i);
         if (block < 0)
             return h5_fail(err, "selecting a block of a virtual dataset");
         BKT_PASS(open_source(f, m, i, &o, err));
@@ -89,7 +90,7 @@ static int add_endless(struct load_flat *f, const struct bkt_mapping *m, hid_t d
     n = bkt_min_u64(n, bkt_slab_places(&m->v, f->dims[m->v.dim]));
     if (n == 0)
         return BKT_OK;
-    BKT_CLEANUP(h5_closep) hid_t v = bkt_slab_select(&m->v, n), s = bkt_slab_select(&m->src, n);
+    BKT_CLEANUP(bkt_hid_closep) hid_t v = bkt_slab_select(&m->v, n), s = bkt_slab_select(&m->src, n);
     return v < 0 || s < 0 ? h5_fail(err, "selecting a part of a virtual dataset")
                           : load_flat_add(f, v, s, dset, err);
 }
@@ -132,7 +133,7 @@ static int reach(struct load_flat *f, const struct bkt_mapping *m, struct bkt_er
 static int plan(struct load_flat *f, hid_t src, struct bkt_err *err)
 {
     BKT_CLEANUP(maps_fini) struct maps maps  = {0};
-    BKT_CLEANUP(h5_closep) hid_t       space = H5Dget_space(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(src);
     int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, f->dims, f->max);
     if (rank < 0)
         return h5_fail(err, "asking for an extent");
@@ -185,7 +186,7 @@ int load_flat_shape(struct load_job *l, hid_t src, const char *path, hid_t *spac
                     struct bkt_err *err)
 {
     struct bkt_err               why  = {.n = 0};
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src);
     if (H5Pget_layout(*dcpl) != H5D_VIRTUAL)
         return BKT_OK;
     struct load_flat *f = calloc(1, sizeof *f);
@@ -197,7 +198,7 @@ int load_flat_shape(struct load_job *l, hid_t src, const char *path, hid_t *spac
         rc = h5_fail(&why, "setting an extent");
     f->type = f->dcpl = H5I_INVALID_HID; /* they were borrowed */
     if (rc == BKT_OK) {
-        h5_closep(dcpl);
+        bkt_hid_closep(dcpl);
         *dcpl   = f->made;
         f->made = H5I_INVALID_HID;
         l->flat = f;
@@ -227,7 +228,7 @@ static int make_table(struct load_job *l, struct load_flat *f, hid_t dst, struct
 int load_flat_link(struct load_job *l, hid_t dst, const char *path, struct bkt_err *err)
 {
     struct load_flat            *f    = l->flat;
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dst);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dst);
     const struct bkt_object *o = bkt_vobj_of_id(dst)->obj;
     bool other = o->dset.type->is_var || o->dset.type->size != H5Tget_size(type);
     l->flat    = NULL;

@@ -9,6 +9,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/convert.h"
 #include "vol/core/filters.h"
+#include "vol/core/hid.h"
 #include "vol/vfd/store_driver.h"
 
 /* ---- the file ---- */
@@ -320,7 +321,7 @@ static int add_boxes(struct load_flat *f, struct pair *p, unsigned i, hid_t dcpl
 int load_flat_add(struct load_flat *f, hid_t vspace, hid_t srcspace, hid_t dset, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s    = {0};
-    BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(dset), dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dset), dcpl = H5Dget_create_plist(dset);
     struct pair                            p    = {.at = &s};
     if (type < 0 || dcpl < 0)
         return h5_fail(err, "asking for a source's type");

@@ -13,6 +13,7 @@
 #include "vol/convert/rebuild.h"
 #include "vol/copy/copier.h"
 #include "vol/core/filters.h"
+#include "vol/core/hid.h"
 #include "vol/open/pointer_leave.h"
 #include "vol/vfd/store_driver.h"
 
@@ -97,8 +98,8 @@ static int load_map_source(const struct bkt_chunk_map *m, const struct bkt_setti
 static int make_dataset(struct load_job *l, const struct bkt_map_dset *d, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s     = {0};
-    BKT_CLEANUP(h5_closep) hid_t type = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
-    BKT_CLEANUP(h5_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
     BKT_FAIL_IF(err, !d->type.len || !d->creation.len, BKT_EFORMAT,
                 "the map has neither type nor creation list; name the file as well");
     BKT_PASS(bkt_rebuild_encoded_type(&d->type, &type, err));
@@ -107,7 +108,7 @@ static int make_dataset(struct load_job *l, const struct bkt_map_dset *d, struct
         return h5_fail(err, "making a link creation list");
     BKT_PASS(bkt_convert_space(&d->space, &space, err));
     BKT_PASS(load_map_survey(d, &s, err));
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t dst = bkt_filters_create(l->dst, d->path, type, space, lcpl, dcpl, H5I_INVALID_HID);
     if (dst < 0)
         return h5_fail(err, "making a dataset");
@@ -149,7 +150,7 @@ static herr_t count_work(hid_t root, const char *name, const H5O_info2_t *info, 
     const struct load_job *l = arg;
     l->progress->total += PROGRESS_OBJECT;
     if (info->type == H5O_TYPE_DATASET && !l->o->link && !l->o->no_data) {
-        BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+        BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
         l->progress->total += dset < 0 ? 0 : H5Dget_storage_size(dset);
     }
     return interrupt_check(NULL) < 0;
@@ -275,7 +276,7 @@ static bool wants_snapshot(const struct load_job *l)
 static int copy_user_block(struct load_job *l, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf bytes = {0};
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t fcpl = l->src->file < 0 ? H5I_INVALID_HID : H5Fget_create_plist(l->src->file);
     hsize_t                                  size  = 0;
     if (l->src->file >= 0 && (fcpl < 0 || H5Pget_userblock(fcpl, &size) < 0))
@@ -293,7 +294,7 @@ static int copy_user_block(struct load_job *l, struct bkt_err *err)
 
 static int create(struct load_job *l, const char *domain, hid_t fapl, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t fcpl = l->src->file < 0 ? H5Pcreate(H5P_FILE_CREATE) : h5_creation_list(l->src->file);
     if (fcpl < 0)
         return h5_fail(err, "asking for the file's creation list");
@@ -354,7 +355,7 @@ static void abandon(struct load_job *l, bool is_new)
     struct bkt_domain *d    = bkt_domain_retain(l->file->dom);
     struct bkt_id      root = *bkt_domain_root(d);
     bkt_domain_discard(d);
-    h5_closep(&l->dst);
+    bkt_hid_closep(&l->dst);
     if (is_new)
         sweep(bkt_domain_store(d), &root);
     if (l->journal)
@@ -398,7 +399,7 @@ static int finish(struct load_job *l, bool is_new, struct bkt_err *err)
         journal_drop(l->file->dom);
     if (wants_snapshot(l))
         take_snapshot(l, is_new);
-    h5_closep(&l->dst);
+    bkt_hid_closep(&l->dst);
     return BKT_OK;
 }
 

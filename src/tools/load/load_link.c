@@ -10,6 +10,7 @@
 #include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
 #include "vol/core/filters.h"
+#include "vol/core/hid.h"
 #include "vol/vfd/store_driver.h"
 
 /* ---- names of files, in a domain's references and in HDF5's own ---- */
@@ -328,7 +329,7 @@ int load_link_survey(struct load_job *l, const struct survey *s, size_t elem_siz
 int load_link(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s    = {0};
-    BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src);
     if (type < 0)
         return h5_unreadable(err, "asking for a datatype");
     if (!bkt_filters_agree(src, dst)) {
@@ -426,8 +427,8 @@ static int load_external(struct load_job *l, hid_t src, hid_t dst, const char *p
 int load_chunks(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
     BKT_CLEANUP(survey_fini) struct survey s    = {0};
-    BKT_CLEANUP(h5_closep) hid_t           type = H5Dget_type(src);
-    BKT_CLEANUP(h5_closep) hid_t           dcpl = H5Dget_create_plist(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(src);
     if (type < 0 || dcpl < 0)
         return h5_unreadable(err, "asking for a datatype");
     if (H5Pget_external_count(dcpl) > 0)

@@ -16,6 +16,7 @@
 #include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
 #include "vol/core/filters.h"
+#include "vol/core/hid.h"
 #include "vol/core/vol.h"
 #include "vol/dataset/raw_files.h"
 
@@ -24,7 +25,7 @@
 
 static bool is_inside(hid_t dset)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     const struct bkt_vobj *o = bkt_vobj_of_id(dset);
     if (dcpl < 0 || H5Pget_external_count(dcpl) > 0 || (o && bkt_is_external(o)))
         return false;
@@ -34,7 +35,7 @@ static bool is_inside(hid_t dset)
 
 bool shared_copy_possible(hid_t from, hid_t to)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(from), space = H5Dget_space(from);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(from), space = H5Dget_space(from);
     hssize_t n = space < 0 || H5Sget_simple_extent_ndims(space) < 1 ? 0 : H5Sget_simple_extent_npoints(space);
     bool fits = type >= 0 && n > 0 && (uint64_t)n >= SHARED_COPY_LEAST / bkt_max_u64(H5Tget_size(type), 1) &&
                 !bkt_convert_has_pointers(type) && is_inside(from) && is_inside(to);
@@ -47,7 +48,7 @@ bool shared_copy_possible(hid_t from, hid_t to)
 
 bool shared_copy_same_chunks(hid_t file, hid_t domain)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(file);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(file);
     const struct bkt_layout *lay = &bkt_vobj_of_id(domain)->obj->dset.layout;
     hsize_t chunk[H5S_MAX_RANK];
     int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
@@ -231,8 +232,8 @@ struct load_shared {
 
 static void close_last(struct load_shared *p)
 {
-    h5_closep(&p->src);
-    h5_closep(&p->dst);
+    bkt_hid_closep(&p->src);
+    bkt_hid_closep(&p->dst);
     free(p->path);
     p->path = NULL;
 }
@@ -320,7 +321,7 @@ static int put_elements(struct bkt_share *sh, const struct waiting *x, hid_t src
 {
     BKT_CLEANUP(bkt_written_fini) struct bkt_written w = {.v = NULL};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf unit = {0};
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src);
     BKT_PASS(shared_copy_list(dst, src, &w, err));
     uint64_t bytes = shared_copy_chunk_bytes(&w, H5Tget_size(type)), total = UINT64_MAX;
     (void)bkt_mul_u64(bytes, w.n, &total);
@@ -417,7 +418,7 @@ static int put_all(struct load_job *l, struct bkt_share *s, struct bkt_err *err)
     BKT_PASS(shared_copy_say(&news, err, "i", bkt_domain_root(l->file->dom)));
     BKT_PASS(bkt_share_news(&news, err));
     for (size_t i = 0; i < p->n; i++) {
-        BKT_CLEANUP(h5_closep)
+        BKT_CLEANUP(bkt_hid_closep)
         hid_t src = H5Dopen2(l->src->file, p->v[i].path, H5P_DEFAULT),
               dst = H5I_INVALID_HID;
         if (src < 0)
@@ -480,7 +481,7 @@ int load_shared_serve(struct load_job *l, const char *source, const char *domain
     l->parts = NULL;
     if (d)
         bkt_domain_discard(d); /* the first process stores what is left */
-    h5_closep(&l->dst);
+    bkt_hid_closep(&l->dst);
     source_close(l->src);
     bkt_domain_close(d);
     return rc;

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "tools/source/hdf5_glue.h"
 #include "tools/source/hdf5_source.h"
+#include "vol/core/hid.h"
 #include "vol/core/vol.h"
 #include "vol/open/pointer_leave.h"
 #include "vol/vfd/store_driver.h"
@@ -49,7 +50,7 @@ static int read_file(const char *name, const struct bkt_settings *set, struct us
 
 static int of_plain(hid_t file, const struct bkt_settings *set, struct user_block *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t             fcpl = H5Fget_create_plist(file);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fcpl = H5Fget_create_plist(file);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf name = {0};
     hsize_t                                  size = 0;
     ssize_t                                  n    = H5Fget_name(file, NULL, 0);

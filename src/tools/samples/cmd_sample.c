@@ -8,6 +8,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/samples/sample.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 #define BATCH_BYTES ((size_t)64 << 20)  /* of a batch, unless one sample is longer */
 #define SAMPLE_MAX  ((uint64_t)4 << 30) /* bytes of a sample; more is taken for damage */
@@ -158,7 +159,7 @@ int sample_open_names(struct sample_tool *s, struct bkt_err *err)
 static int open_and_run(struct sample_tool *s, const struct word *w, const char *info)
 {
     struct bkt_err              *err  = &s->t->err;
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf own = {0};
     if (bkt_buf_addf(&own, "%s%s", bkt_tool_has(s->t, "plain") ? "backend=file;" : "", info) < 0)
         return bkt_tool_fail(s->t, "out of memory");

@@ -49,9 +49,9 @@ static void fini(struct column *c)
     bkt_strs_fini(&c->names);
     free(c->rows);
     free(c->items);
-    h5_closep(&c->type);
-    h5_closep(&c->dcpl);
-    h5_closep(&c->first);
+    bkt_hid_closep(&c->type);
+    bkt_hid_closep(&c->dcpl);
+    bkt_hid_closep(&c->first);
     source_close(c->first_src);
     selection_fini(&c->sel);
 }
@@ -147,7 +147,7 @@ static int take_first(struct column *c, hid_t dset, const struct survey *s, stru
 /* Collections without a stored chunk have no survey of chunks; their rows have none either. */
 static int compare(struct column *c, hid_t dset, const struct survey *s, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dset);
     bool same = s->rank == c->rank && H5Tequal(type, c->type) > 0 && bkt_filters_agree(dset, c->first);
     for (unsigned d = 0; same && d < s->rank; d++)
         same = s->cdims[d] == c->cdims[d] && (d == 0 || s->dims[d] == c->dims[d]);
@@ -222,11 +222,11 @@ static int add_collection(struct column *c, struct source *src, const struct ite
     BKT_CLEANUP(survey_fini) struct survey s = {0};
     char                                   name[16];
     (void)snprintf(name, sizeof name, "/%u", from->r.dataset);
-    BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(src->file, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(src->file, name, H5P_DEFAULT);
     if (dset < 0)
         return h5_unreadable(err, "opening a collection");
     BKT_PASS(survey_dataset(src, dset, &s, err));
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     /* also without a stored chunk */
     int rank =
         dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, BKT_MAX_RANK, s.cdims);
@@ -341,11 +341,11 @@ static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
         *shapes |= d > 0 && d <= (unsigned)c->sample_rank && (!c->fixed || dims[d] != c->lead.shape[d - 1]);
     }
     struct load_rows rows = {c->n_rows, load_row_at, c->rows};
-    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple((int)rank, dims, NULL);
-    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Pcopy(c->dcpl);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple((int)rank, dims, NULL);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Pcopy(c->dcpl);
     if (space < 0 || dcpl < 0 || H5Pset_chunk(dcpl, (int)rank, cdims) < 0)
         return h5_fail(err, "making the dataset of samples");
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t dset = bkt_filters_create(c->l->dst, "samples", c->type, space, H5P_DEFAULT, dcpl, c->first);
     if (dset < 0)
         return h5_fail(err, "making the dataset of samples");
@@ -361,13 +361,13 @@ static int make_shapes(const struct column *c, struct bkt_err *err)
     const hsize_t                   dims[2] = {c->n, (hsize_t)c->sample_rank};
     size_t                          width   = (size_t)c->sample_rank;
     BKT_CLEANUP(bkt_freep) int64_t *v       = calloc(c->n * width + 1, sizeof *v);
-    BKT_CLEANUP(h5_closep) hid_t    space   = H5Screate_simple(2, dims, NULL);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple(2, dims, NULL);
     BKT_NEED(err, v);
     for (size_t i = 0; i < c->n; i++)
         for (size_t d = 0; d < width; d++)
             v[c->items[i].at * width + d] = (int64_t)c->items[i].r.shape[d];
-    BKT_CLEANUP(h5_closep) hid_t dset =
-        H5Dcreate2(c->l->dst, "shapes", H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t dset = H5Dcreate2(c->l->dst, "shapes", H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (dset < 0 || (width && H5Dwrite(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0))
         return h5_fail(err, "making the dataset of shapes");
     return BKT_OK;
@@ -376,8 +376,8 @@ static int make_shapes(const struct column *c, struct bkt_err *err)
 static int make_names(const struct column *c, struct bkt_err *err)
 {
     const hsize_t                n     = c->n;
-    BKT_CLEANUP(h5_closep) hid_t space = H5Screate_simple(1, &n, NULL);
-    BKT_CLEANUP(h5_closep) hid_t type  = H5Tcopy(H5T_C_S1);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Screate_simple(1, &n, NULL);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(H5T_C_S1);
     BKT_CLEANUP(bkt_freep) char *v     = NULL;
     size_t                       size  = 1;
     for (size_t i = 0; i < c->n; i++) {
@@ -392,7 +392,7 @@ static int make_names(const struct column *c, struct bkt_err *err)
     }
     if (H5Tset_size(type, size) < 0 || H5Tset_strpad(type, H5T_STR_NULLPAD) < 0)
         return h5_fail(err, "making the names' type");
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t dset = H5Dcreate2(c->l->dst, "names", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (dset < 0 || H5Dwrite(dset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
         return h5_fail(err, "making the dataset of names");

@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "samples/names/literal.h"
 #include "samples/numpy_type.h"
-#include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 /* numpy's letters for a type ("<f4", "|b1"); false: it has none, or no sample can have it. */
 static bool descr_of(hid_t type, char out[16])
@@ -106,7 +106,7 @@ int npy_parse(const struct bkt_buf *file, struct npy *out, struct bkt_err *err)
     out->elem = H5Tget_size(type);
     int rc = measure(out, file->len, err);
     if (rc < 0)
-        h5_closep(&type);
+        bkt_hid_closep(&type);
     out->type = type;
     return rc;
 }

@@ -11,6 +11,7 @@
 #include "tools/samples/sample_choice.h"
 #include "tools/show/show.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 enum format { TEXT, RAW, NPY };
 
@@ -86,7 +87,8 @@ static int print_elements(FILE *to, const unsigned char *p, size_t size, enum fo
 static int print_text(struct cat *c, const struct h5bucket_sample *sample, hid_t type,
                       const struct h5bucket_record *r, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t base = H5Tget_class(type) == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t base = H5Tget_class(type) == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type);
     BKT_CLEANUP(bkt_freep) unsigned char *p    = NULL;
     enum form form;
     hid_t     as   = printed_as(base, &form);
@@ -117,7 +119,7 @@ static void print_head(struct cat *c, size_t i, hid_t type, const struct h5bucke
 
 static int print(struct cat *c, size_t i, const struct h5bucket_sample *sample, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t             type = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf head = {0};
     struct h5bucket_record r;
     if (c->format == RAW) {

@@ -10,6 +10,7 @@
 #include "tools/samples/sample.h"
 #include "tools/samples/sample_choice.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 struct put {
     struct sample_tool            *s;
@@ -32,7 +33,7 @@ struct input {
 static void input_fini(struct input *in)
 {
     bkt_buf_fini(&in->bytes);
-    h5_closep(&in->a.type);
+    bkt_hid_closep(&in->a.type);
 }
 
 /* ---- options ---- */
@@ -215,7 +216,7 @@ int sample_put(struct sample_tool *s)
     if (!s->n_args)
         return bkt_tool_usage(s->t, "put: no file is named");
     int rc = read_options(&p) ? put_all(&p, &s->t->err) : BKT_EXIT_USAGE;
-    h5_closep(&p.schema.type);
-    h5_closep(&p.raw);
+    bkt_hid_closep(&p.schema.type);
+    bkt_hid_closep(&p.raw);
     return rc;
 }

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "vol/plain/plain_chunks.h"
-#include "tools/source/hdf5_glue.h"
 #include "base/num.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
+#include "vol/plain/plain_chunks.h"
 #include "vol/vfd/store_driver.h"
 
 void survey_fini(struct survey *s)
@@ -110,7 +111,7 @@ static int survey_external(const struct source *src, hid_t dset, hid_t dcpl, str
                            struct bkt_err *err)
 {
     int                          n    = H5Pget_external_count(dcpl);
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dset);
     uint64_t                     left = H5Tget_size(type);
     for (unsigned d = 0; d < s->rank; d++)
         BKT_FAIL_IF(err, !bkt_mul_u64(left, s->dims[d], &left), BKT_EFORMAT,
@@ -145,8 +146,8 @@ static int survey_contiguous(hid_t dset, struct survey *s)
 
 int survey_dataset(const struct source *src, hid_t dset, struct survey *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl  = H5Dget_create_plist(dset);
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(dset);
     memset(out, 0, sizeof *out);
     int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, out->dims, NULL);
     if (dcpl < 0 || rank < 0)

@@ -3,15 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vol/core/hid.h"
 #include "vol/core/vol.h"
 #include "vol/plain/remote_file.h"
-
-void h5_closep(hid_t *id)
-{
-    if (*id > 0 && H5Iis_valid(*id) > 0)
-        (void)H5Idec_ref(*id);
-    *id = H5I_INVALID_HID;
-}
 
 /* Cuts the number at the end, which the connector adds for programs; people have read the reason. */
 static void drop_errno(char *text)
@@ -84,15 +78,15 @@ hid_t h5_native_list(void)
 {
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
     if (fapl >= 0 && H5Pset_vol(fapl, H5VL_NATIVE, NULL) < 0)
-        h5_closep(&fapl);
+        bkt_hid_closep(&fapl);
     return fapl;
 }
 
 hid_t h5_creation_list(hid_t file)
 {
     unsigned                     links = 0, attrs = 0, compact, dense;
-    BKT_CLEANUP(h5_closep) hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
-    BKT_CLEANUP(h5_closep) hid_t gcpl = root < 0 ? H5I_INVALID_HID : H5Gget_create_plist(root);
+    BKT_CLEANUP(bkt_hid_closep) hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t gcpl = root < 0 ? H5I_INVALID_HID : H5Gget_create_plist(root);
     hid_t                        fcpl = gcpl < 0 ? H5I_INVALID_HID : H5Fget_create_plist(file);
     if (fcpl >= 0 &&
         (H5Pget_link_creation_order(gcpl, &links) < 0 || H5Pset_link_creation_order(fcpl, links) < 0 ||
@@ -101,7 +95,7 @@ hid_t h5_creation_list(hid_t file)
          H5Pset_link_phase_change(fcpl, compact, dense) < 0 ||
          H5Pget_attr_phase_change(gcpl, &compact, &dense) < 0 ||
          H5Pset_attr_phase_change(fcpl, compact, dense) < 0))
-        h5_closep(&fcpl);
+        bkt_hid_closep(&fcpl);
     return fcpl;
 }
 
@@ -125,10 +119,11 @@ int h5_start(const char *info, hid_t *fapl, struct bkt_err *err)
 
 bool h5_scales_read(hid_t dset, struct h5_scales *out)
 {
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t attr = H5Aexists(dset, "DIMENSION_LIST") > 0 ? H5Aopen(dset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
-    BKT_CLEANUP(h5_closep) hid_t type = attr < 0 ? -1 : H5Aget_type(attr);
-    BKT_CLEANUP(h5_closep) hid_t base = type >= 0 && H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = attr < 0 ? -1 : H5Aget_type(attr);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t base = type >= 0 && H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
     *out = (struct h5_scales){.type = H5Tvlen_create(H5T_STD_REF_OBJ),
                               .space = attr < 0 ? -1 : H5Aget_space(attr)};
     hssize_t n = out->space < 0 ? 0 : H5Sget_simple_extent_npoints(out->space);
@@ -143,8 +138,8 @@ void h5_scales_fini(struct h5_scales *s)
 {
     if (s->n)
         (void)H5Treclaim(s->type, s->space, H5P_DEFAULT, s->v);
-    h5_closep(&s->type);
-    h5_closep(&s->space);
+    bkt_hid_closep(&s->type);
+    bkt_hid_closep(&s->space);
     s->n = 0;
     (void)H5Eclear2(H5E_DEFAULT);
 }

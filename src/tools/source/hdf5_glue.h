@@ -6,9 +6,6 @@
 
 #include "base/err.h"
 
-/** For BKT_CLEANUP on an id of any kind; negative ones are left alone.  The id becomes invalid. */
-void h5_closep(hid_t *id);
-
 /** After a failed HDF5 call: put its innermost message into @p err.  Gives BKT_EHDF5.  @p what: the action
  *  that failed. */
 int h5_fail(struct bkt_err *err, const char *what);

@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/num.h"
 #include "schema/domain/domain.h"
-#include "tools/source/hdf5_glue.h"
 #include "schema/model/model.h"
 #include "schema/name/pointer_file.h"
-#include "base/num.h"
+#include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 #include "vol/vfd/store_driver.h"
 
 char *source_uri(const char *name)
@@ -112,7 +113,7 @@ static int open_family(struct source *s, hid_t member, struct bkt_err *err)
     BKT_PASS(open_with(s, H5Pset_fapl_family(s->fapl, H5F_FAMILY_DEFAULT, member),
                        "making an access list for a family", err));
     hsize_t size = 0;
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5Fget_access_plist(s->file);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Fget_access_plist(s->file);
     if (fapl < 0 || H5Pget_fapl_family(fapl, &size, NULL) < 0 || size == 0)
         return h5_fail(err, "asking for a family's member size");
     for (unsigned i = 0;; i++) {
@@ -138,7 +139,7 @@ static int multi_parts(struct source *s, struct bkt_err *err)
     char      *names[H5FD_MEM_NTYPES];
     haddr_t    addrs[H5FD_MEM_NTYPES];
     hbool_t    relax;
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5Fget_access_plist(s->file);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5Fget_access_plist(s->file);
     if (fapl < 0 || H5Pget_fapl_multi(fapl, map, fapls, names, addrs, &relax) < 0)
         return h5_fail(err, "asking for the members of a multi file");
     int rc = BKT_OK;
@@ -235,7 +236,7 @@ static int open_found(struct source *s, hid_t member, struct bkt_err *err)
     const char *other = exists(local_name(s->name), s->set) ? NULL : guess(s);
     if (!other)
         return bkt_err_copy(err, rc, &why);
-    h5_closep(&s->fapl);
+    bkt_hid_closep(&s->fapl);
     return open_by(other, s, member, err);
 }
 
@@ -243,7 +244,7 @@ int source_open(const char *name, const char *driver, const struct bkt_settings 
                 struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf target = {0};
-    BKT_CLEANUP(h5_closep) hid_t member = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t member = H5I_INVALID_HID;
     int pointer = strstr(name, "://") ? 0 : bkt_pointer_follow(name, set, &target, err);
     if (pointer < 0)
         return pointer;
@@ -273,8 +274,8 @@ void source_close(struct source *s)
 {
     if (!s)
         return;
-    h5_closep(&s->file);
-    h5_closep(&s->fapl);
+    bkt_hid_closep(&s->file);
+    bkt_hid_closep(&s->fapl);
     for (size_t i = 0; i < s->n_parts; i++) {
         bkt_store_close(s->parts[i].store);
         free(s->parts[i].key);

@@ -6,6 +6,7 @@
 
 #include "schema/name/uri.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 #include "vol/plain/plain_file.h"
 #include "vol/vfd/store_driver.h"
 
@@ -102,7 +103,7 @@ static int open_above(struct plain_file *p, const struct bkt_settings *set, stru
 int plain_file_instead(struct plain_file *p, const struct bkt_settings *set, const char *info, bool inside,
                        int rc, const struct bkt_err *why, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
     struct bkt_err               no   = {.n = 0};
     if (!local_path(p) && !bkt_remote_instead(&p->r, rc))
         return bkt_err_copy(err, rc, why);
@@ -121,7 +122,7 @@ int plain_file_instead(struct plain_file *p, const struct bkt_settings *set, con
 
 void plain_file_fini(struct plain_file *p)
 {
-    h5_closep(&p->file);
+    bkt_hid_closep(&p->file);
     bkt_remote_fini(&p->r);
     free(p->inner);
     free(p->uri);
@@ -156,7 +157,7 @@ int plain_file_facts(const struct plain_file *p, struct plain_facts *out, struct
 {
     H5F_info2_t                  info;
     hsize_t                      block = 0;
-    BKT_CLEANUP(h5_closep) hid_t fcpl  = H5Fget_create_plist(p->file);
+    BKT_CLEANUP(bkt_hid_closep) hid_t fcpl = H5Fget_create_plist(p->file);
     *out = (struct plain_facts){.size = 0};
     if (fcpl < 0 || H5Fget_info2(p->file, &info) < 0 || H5Pget_userblock(fcpl, &block) < 0 ||
         H5Pget_sizes(fcpl, &out->addr_bytes, &out->size_bytes) < 0)

@@ -25,10 +25,8 @@ static hid_t compound_of(hid_t like, const hid_t *members, int n)
     hid_t out = H5Tcreate(H5T_COMPOUND, size ? size : 1);
     for (int i = 0; i < n && out >= 0; i++) {
         char *name = H5Tget_member_name(like, (unsigned)i);
-        if (!name || H5Tinsert(out, name, off, members[i]) < 0) {
+        if (!name || H5Tinsert(out, name, off, members[i]) < 0)
             bkt_hid_closep(&out);
-            out = H5I_INVALID_HID;
-        }
         off += (H5Tget_size(members[i]) + 7) / 8 * 8;
         (void)H5free_memory(name);
     }

@@ -6,11 +6,13 @@
 
 #include "base/err.h"
 
-/** For BKT_CLEANUP on an id of any kind; negative ones are left alone. */
-static inline void bkt_hid_closep(const hid_t *id)
+/** For BKT_CLEANUP on an id of any kind; H5P_DEFAULT and negative ones are left alone.  The id becomes
+ *  invalid. */
+static inline void bkt_hid_closep(hid_t *id)
 {
-    if (*id >= 0)
+    if (*id > 0)
         (void)H5Idec_ref(*id);
+    *id = H5I_INVALID_HID;
 }
 /** One more reference to @p id, for bkt_hid_closep(); H5I_INVALID_HID: HDF5 refuses, the reason is on its
  *  stack. */

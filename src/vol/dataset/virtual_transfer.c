@@ -255,7 +255,6 @@ static int whole_source(const struct bkt_view *v, const struct bkt_source_select
         return BKT_OK;
     /* the source has grown or shrunk since: use the mapped extent, if the mapping has one */
     bkt_hid_closep(all);
-    *all = H5I_INVALID_HID;
     BKT_FAIL_IF(err, H5Sget_select_npoints(p->inner) != H5Sget_select_npoints(p->outer), BKT_EFORMAT,
                 "source %s in %s of a virtual dataset has another number of elements than "
                 "its mapping",

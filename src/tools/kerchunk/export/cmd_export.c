@@ -13,6 +13,7 @@
 #include "tools/kerchunk/export/export.h"
 #include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 /* Bytes of an array that is always inline: a request costs more than its base64. */
 #define INLINE_SMALL 512u
@@ -94,8 +95,8 @@ struct array {
 
 static void array_fini(struct array *a)
 {
-    h5_closep(&a->dset);
-    h5_closep(&a->mem);
+    bkt_hid_closep(&a->dset);
+    bkt_hid_closep(&a->mem);
     bkt_buf_fini(&a->dtype);
     bkt_buf_fini(&a->zarray);
     bkt_buf_fini(&a->zattrs);
@@ -122,7 +123,7 @@ static bool is_complete(const struct array *a, bool inside)
 /* The fill value is written only where chunks are missing: xarray takes it for a mark of missing values. */
 static int put_zarray(struct array *a, bool inside, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(a->dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(a->dset);
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf fill = {0};
     struct bkt_buf *b = &a->zarray;
     if (dcpl < 0)
@@ -177,7 +178,7 @@ static int join_strings(char **v, uint64_t n, struct bkt_buf *out, bool *fits)
 
 static int read_strings(const struct array *a, struct bkt_buf *out, bool *fits, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(a->dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(a->dset);
     BKT_CLEANUP(bkt_freep) char **v = calloc((size_t)a->elements + 1, sizeof *v);
     BKT_NEED(err, v);
     if (H5Dread(a->dset, a->mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
@@ -222,7 +223,7 @@ static int put_inline(struct array *a, struct bkt_err *err)
 
 static int describe(struct array *a, const char **why, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(a->dset), space = H5Dget_space(a->dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(a->dset), space = H5Dget_space(a->dset);
     int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, a->p.dims, NULL);
     if (type < 0 || rank < 0)
         return h5_fail(err, "asking for its type and dataspace");
@@ -316,7 +317,7 @@ static int one(struct zarr_export *x, hid_t object, const char *path)
     bool dset = H5Iget_type(object) == H5I_DATASET;
     int rc = dset ? put_dataset(x, object, path, &err) : put_group(x, object, path, &err);
     if (!dset)
-        h5_closep(&object);
+        bkt_hid_closep(&object);
     if (rc == BKT_OK)
         return BKT_OK;
     if (rc == BKT_EIO || rc == BKT_ENOMEM || rc == BKT_ECANCEL)
@@ -357,7 +358,7 @@ static int step(struct zarr_export *x, hid_t root, const char *path, const H5L_i
     int again = type == H5I_GROUP ? is_again(x, object) : 0;
     if (again == 0 && (type == H5I_DATASET || type == H5I_GROUP))
         return one(x, object, path);
-    h5_closep(&object);
+    bkt_hid_closep(&object);
     if (again >= 0)
         zarr_left_out(x, path, NULL,
                       again ? "another name of a group that is in the set" : "a committed datatype");
@@ -378,7 +379,7 @@ static int write_set(struct zarr_export *x)
         return h5_fail(x->err, "opening the root group");
     int rc = is_again(x, root);
     if (rc < 0) {
-        h5_closep(&root);
+        bkt_hid_closep(&root);
         return rc;
     }
     (void)fputs("{\"version\": 1, \"refs\": {", x->out);
@@ -426,11 +427,11 @@ static int open_name(struct zarr_export *x, const char *name, hid_t *fapl)
 
 static int work(struct zarr_export *x)
 {
-    BKT_CLEANUP(h5_closep) hid_t fapl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t fapl = H5I_INVALID_HID;
     int rc = open_name(x, x->t->args[0], &fapl);
     rc = rc ? rc : to_file(x, x->t->args[1]);
     if (!x->src)
-        h5_closep(&x->file);
+        bkt_hid_closep(&x->file);
     source_close(x->src);
     return rc;
 }

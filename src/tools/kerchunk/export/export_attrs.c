@@ -8,6 +8,7 @@
 #include "tools/kerchunk/export/export.h"
 #include "tools/kerchunk/zarray.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 #define ATTR_MAX ((size_t)64 << 20) /* bytes of an attribute's values */
 
@@ -88,7 +89,7 @@ static bool all_text(const struct value *v)
 static const char *why_not(hid_t type)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf dtype = {0};
-    BKT_CLEANUP(h5_closep) hid_t mem = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5I_INVALID_HID;
     const char *why = NULL;
     H5T_class_t cls = H5Tget_class(type);
     if (zarr_dtype(type, &dtype, &mem, &why, NULL) <= 0)
@@ -124,8 +125,8 @@ static void end_value(struct value *v, hid_t space)
 
 static int put_attr(struct attrs *a, hid_t attr, const char *name)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Aget_space(attr), stored = H5Aget_type(attr);
-    BKT_CLEANUP(h5_closep) hid_t type = H5Tcopy(stored); /* a committed type belongs to its file */
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Aget_space(attr), stored = H5Aget_type(attr);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Tcopy(stored); /* a committed type belongs to its file */
     struct value v = {.type = type};
     hsize_t dims[H5S_MAX_RANK];
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
@@ -161,7 +162,7 @@ static herr_t visit(hid_t object, const char *name, const H5A_info_t *info, void
         zarr_left_out(a->x, a->path, "(a name)", "its name is not UTF-8");
         return 0;
     }
-    BKT_CLEANUP(h5_closep) hid_t attr = H5Aopen(object, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(object, name, H5P_DEFAULT);
     a->rc = attr < 0 ? h5_fail(a->err, name) : put_attr(a, attr, name);
     return a->rc < 0 ? -1 : 0;
 }
@@ -170,9 +171,10 @@ static herr_t visit(hid_t object, const char *name, const H5A_info_t *info, void
 
 static bool has_text(hid_t object, const char *name, const char *begin)
 {
-    BKT_CLEANUP(h5_closep) hid_t attr = H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
-    BKT_CLEANUP(h5_closep) hid_t type = attr < 0 ? -1 : H5Aget_type(attr);
-    BKT_CLEANUP(h5_closep) hid_t space = attr < 0 ? -1 : H5Aget_space(attr);
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t attr = H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = attr < 0 ? -1 : H5Aget_type(attr);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = attr < 0 ? -1 : H5Aget_space(attr);
     size_t n =
         type < 0 || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 ? 0 : H5Tget_size(type);
     BKT_CLEANUP(bkt_freep)
@@ -203,7 +205,7 @@ static void scale_names(hid_t dset, int rank, char **names)
     if (!h5_scales_read(dset, &s) || s.n != (unsigned)rank)
         return;
     for (int d = 0; d < rank; d++) {
-        BKT_CLEANUP(h5_closep)
+        BKT_CLEANUP(bkt_hid_closep)
         hid_t scale = s.v[d].len ? H5Rdereference2(dset, H5P_DEFAULT, H5R_OBJECT, s.v[d].p) : -1;
         names[d] = scale < 0 ? NULL : name_of(scale);
     }

@@ -10,6 +10,7 @@
 #include "tools/kerchunk/zarr_codecs.h"
 #include "tools/source/data_locations.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 #include "vol/core/vol.h"
 #include "vol/dataset/dataset_calls.h"
 
@@ -322,7 +323,7 @@ static int add_addr(struct zarr_export *x, struct zarr_places *p, uint64_t index
 
 static int file_filters(hid_t dset, struct zarr_places *p, size_t elem_size, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl = H5Dget_create_plist(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
     int n = dcpl < 0 ? -1 : H5Pget_nfilters(dcpl);
     unsigned opts = 0;
     for (int i = 0; i < n; i++) {
@@ -379,7 +380,7 @@ int zarr_places(struct zarr_export *x, hid_t dset, size_t elem_size, struct zarr
                       : BKT_ERR(err, BKT_EUNSUP, "not of this domain");
     if (rc < 0)
         return rc;
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dset);
     if (H5Tget_class(type) == H5T_STRING && H5Tget_strpad(type) == H5T_STR_SPACEPAD)
         refuse(out, "its text is padded by blanks, which numpy would keep");
     if (x->src && H5Tget_size(type) != elem_size)

@@ -8,6 +8,7 @@
 #include "base/text/utf8.h"
 #include "tools/kerchunk/export/export.h"
 #include "tools/source/hdf5_glue.h"
+#include "vol/core/hid.h"
 
 static int dtype(hid_t type, unsigned depth, struct bkt_buf *out, const char **why, struct bkt_err *err);
 
@@ -67,7 +68,7 @@ static bool is_complex(hid_t type)
 {
     char *a = H5Tget_nmembers(type) == 2 ? H5Tget_member_name(type, 0) : NULL,
          *b = a ? H5Tget_member_name(type, 1) : NULL;
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t ta = b ? H5Tget_member_type(type, 0) : -1, tb = b ? H5Tget_member_type(type, 1) : -1;
     bool yes = b && strcmp(a, "r") == 0 && strcmp(b, "i") == 0 && H5Tequal(ta, tb) > 0 &&
                number_kind(ta) == 'f' && H5Tget_size(ta) >= 4 && H5Tget_member_offset(type, 0) == 0;
@@ -80,8 +81,8 @@ static bool is_complex(hid_t type)
 static int member(hid_t type, unsigned i, unsigned depth, struct bkt_buf *out, const char **why,
                   struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t t = H5Tget_member_type(type, i);
-    BKT_CLEANUP(h5_closep) hid_t base = t >= 0 && H5Tget_class(t) == H5T_ARRAY ? H5Tget_super(t) : -1;
+    BKT_CLEANUP(bkt_hid_closep) hid_t t = H5Tget_member_type(type, i);
+    BKT_CLEANUP(bkt_hid_closep) hid_t base = t >= 0 && H5Tget_class(t) == H5T_ARRAY ? H5Tget_super(t) : -1;
     hsize_t dims[H5S_MAX_RANK];
     int rank = base < 0 ? 0 : H5Tget_array_dims2(t, dims);
     char *name = H5Tget_member_name(type, i);
@@ -104,7 +105,7 @@ static int compound(hid_t type, unsigned depth, struct bkt_buf *out, const char 
     int n = H5Tget_nmembers(type), rc = 1;
     size_t end = 0; /* of the members before */
     if (is_complex(type)) {
-        BKT_CLEANUP(h5_closep) hid_t part = H5Tget_member_type(type, 0);
+        BKT_CLEANUP(bkt_hid_closep) hid_t part = H5Tget_member_type(type, 0);
         return bkt_buf_addf(out, "\"%cc%zu\"", order_of(part), H5Tget_size(type)) < 0
                    ? BKT_ERR(err, BKT_ENOMEM, "out of memory")
                    : 1;
@@ -154,7 +155,7 @@ static int dtype(hid_t type, unsigned depth, struct bkt_buf *out, const char **w
     if (cls == H5T_ENUM && is_bool(type)) {
         rc = bkt_buf_add_str(out, "\"|b1\"");
     } else if (cls == H5T_ENUM) {
-        BKT_CLEANUP(h5_closep) hid_t base = H5Tget_super(type);
+        BKT_CLEANUP(bkt_hid_closep) hid_t base = H5Tget_super(type);
         return dtype(base, depth + 1, out, why, err);
     } else if (cls == H5T_STRING && H5Tis_variable_str(type) > 0) {
         if (depth) {
@@ -225,7 +226,7 @@ int zarr_number(hid_t type, const void *p, bool quoted, struct bkt_buf *out, str
 /* A value in the dtype's JSON: numbers; texts and compounds as base64. */
 static int fill_text(hid_t mem, const unsigned char *v, struct bkt_buf *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t part = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep) hid_t part = H5I_INVALID_HID;
     H5T_class_t cls = H5Tget_class(mem);
     size_t n = H5Tget_size(mem);
     int rc;

@@ -13,6 +13,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
+#include "vol/core/hid.h"
 #include "vol/vfd/store_driver_ahead.h"
 
 enum {
@@ -80,8 +81,8 @@ static int emit_rows(const struct gather_dset *d, struct bkt_buf *out)
 static int emit_values(const struct gather_plan *a, const struct gather_dset *d, struct bkt_buf *out,
                        struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src), space = H5Dget_space(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src), space = H5Dget_space(src);
     hssize_t n = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     uint64_t bytes = 0;
     if (n < 0 || bkt_convert_has_pointers(type) || !bkt_mul_u64((uint64_t)n, H5Tget_size(type), &bytes) ||
@@ -332,7 +333,7 @@ int gather_shared_serve(struct load_job *l, char **sources, int n, const char *d
     gather_fini(&g.look);
     if (g.d)
         bkt_domain_discard(g.d); /* the first process stores the domain */
-    h5_closep(&l->dst);
+    bkt_hid_closep(&l->dst);
     source_close(l->src);
     bkt_domain_close(g.d);
     return rc;

@@ -13,6 +13,7 @@
 #include "vol/copy/copier.h"
 #include "vol/copy/same_value.h"
 #include "vol/core/filters.h"
+#include "vol/core/hid.h"
 
 /* ---- by reference: making the rows ---- */
 
@@ -93,7 +94,7 @@ static int gather_rows_make(struct gather_plan *a, struct gather_dset *d, hid_t 
 /* Makes room in the table for the block.  The table grows by halves, so that many files need few changes. */
 static int make_room(struct gather_dset *d, uint64_t need, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(d->table);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(d->table);
     hsize_t                      dims[BKT_MAX_RANK];
     if (need <= d->room)
         return BKT_OK;
@@ -109,8 +110,8 @@ int gather_link(struct gather_plan *a, struct gather_dset *d, struct bkt_err *er
     hsize_t                start[BKT_MAX_RANK] = {0};
     start[d->dim]                              = d->at / d->cdims[d->dim];
     BKT_PASS(make_room(d, start[d->dim] + r->count[d->dim], err));
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->table), space = H5Dget_space(d->table);
-    BKT_CLEANUP(h5_closep) hid_t mem = H5Screate_simple((int)r->rank, r->count, NULL);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(d->table), space = H5Dget_space(d->table);
+    BKT_CLEANUP(bkt_hid_closep) hid_t mem = H5Screate_simple((int)r->rank, r->count, NULL);
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, r->count, NULL) < 0 ||
         H5Dwrite(d->table, type, mem, space, H5P_DEFAULT, r->v) < 0)
         return h5_fail(err, "writing to the chunk table");
@@ -143,7 +144,7 @@ static int copy_block(const struct copy *c, hsize_t at, hsize_t m, void *buf, st
     to[c->d->dim] += c->d->at;
     if (c->rank && H5Sselect_hyperslab(c->from, H5S_SELECT_SET, start, NULL, count, NULL) < 0)
         return h5_fail(err, "selecting values");
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t mem = c->rank ? H5Screate_simple((int)c->rank, count, NULL) : H5Screate(H5S_SCALAR);
     if (H5Dread(c->src, c->type, mem, c->from, H5P_DEFAULT, buf) < 0) {
         (void)h5_fail(err, "its values can't be read");
@@ -160,7 +161,7 @@ static int copy_block(const struct copy *c, hsize_t at, hsize_t m, void *buf, st
 
 int gather_copy(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep)
+    BKT_CLEANUP(bkt_hid_closep)
     hid_t type = H5Dget_type(src),
           space = H5Dget_space(src), grown = H5Dget_space(d->dst);
     struct copy                  c    = {.d = d, .src = src, .type = type, .from = space, .to = grown};
@@ -187,7 +188,9 @@ int gather_copy(struct gather_plan *a, struct gather_dset *d, hid_t src, struct 
 
 int gather_copy_values(struct gather_plan *a, struct gather_dset *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->dst), to = H5Dget_space(d->dst), mem = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_hid_closep)
+    hid_t type = H5Dget_type(d->dst),
+          to = H5Dget_space(d->dst), mem = H5I_INVALID_HID;
     hsize_t start[BKT_MAX_RANK] = {0}, size[BKT_MAX_RANK] = {0};
     int rank = to < 0 ? -1 : H5Sget_simple_extent_dims(to, size, NULL);
     uint64_t bytes = H5Tget_size(type);
@@ -246,9 +249,9 @@ static int append_fixed(hid_t attr, hid_t type, size_t n, bool text, struct bkt_
 /* Reads text as NUL-ended strings, however it is stored, and numbers as @p as, or in their own type. */
 static int value_of(hid_t obj, const char *name, hid_t *as, struct bkt_buf *out, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t attr  = H5Aopen(obj, name, H5P_DEFAULT);
-    BKT_CLEANUP(h5_closep) hid_t type  = attr < 0 ? -1 : H5Aget_type(attr);
-    BKT_CLEANUP(h5_closep) hid_t space = attr < 0 ? -1 : H5Aget_space(attr);
+    BKT_CLEANUP(bkt_hid_closep) hid_t attr = H5Aopen(obj, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = attr < 0 ? -1 : H5Aget_type(attr);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = attr < 0 ? -1 : H5Aget_space(attr);
     hssize_t                     n     = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     if (type < 0 || n < 0)
         return h5_fail(err, "reading an attribute");
@@ -266,7 +269,7 @@ static int attrs_fit(hid_t src, hid_t dst, struct bkt_err *err)
 {
     for (size_t i = 0; i < BKT_COUNT(meaning); i++) {
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf a = {0}, b = {0};
-        BKT_CLEANUP(h5_closep) hid_t             as = H5I_INVALID_HID;
+        BKT_CLEANUP(bkt_hid_closep) hid_t as = H5I_INVALID_HID;
         htri_t has = H5Aexists(src, meaning[i]), had = H5Aexists(dst, meaning[i]);
         if (has < 0 || had < 0)
             return h5_fail(err, "looking for an attribute");
@@ -298,7 +301,7 @@ static bool is_named(const struct gather_plan *a, hid_t obj)
 static bool list_has(const struct gather_plan *a, hid_t src, const hvl_t *list)
 {
     for (size_t k = 0; k < list->len; k++) {
-        BKT_CLEANUP(h5_closep)
+        BKT_CLEANUP(bkt_hid_closep)
         hid_t scale = H5Rdereference2(src, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)list->p + k);
         if (scale >= 0 && is_named(a, scale))
             return true;
@@ -322,7 +325,7 @@ static bool scale_dim(const struct gather_plan *a, hid_t src, unsigned rank, uns
 
 bool gather_grows(const struct gather_plan *a, hid_t src, const char *path, unsigned *dim)
 {
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(src);
     hsize_t                      dims[BKT_MAX_RANK];
     int                          rank  = H5Sget_simple_extent_dims(space, dims, NULL);
     *dim                               = 0;
@@ -339,7 +342,7 @@ bool gather_grows(const struct gather_plan *a, hid_t src, const char *path, unsi
 
 bool gather_chunk_shape(hid_t src, unsigned rank, const hsize_t *dims, uint64_t *cdims)
 {
-    BKT_CLEANUP(h5_closep) hid_t dcpl    = H5Dget_create_plist(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(src);
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, BKT_MAX_RANK, cdims) == (int)rank;
     for (unsigned i = 0; i < rank && !chunked; i++)
         cdims[i] = bkt_max_u64(dims[i], 1);
@@ -400,8 +403,8 @@ static int same_values(const struct gather_dset *d, hid_t src, hid_t type, hid_t
 
 int gather_fit(struct gather_plan *a, struct gather_dset *d, hid_t src, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(src), theirs = H5Dget_type(d->dst);
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src), theirs = H5Dget_type(d->dst);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);
     hsize_t                      dims[BKT_MAX_RANK], have[BKT_MAX_RANK];
     int rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
     if (rank < 0 || r < 0)

@@ -11,6 +11,7 @@
 #include "tools/source/hdf5_glue.h"
 #include "vol/convert/convert.h"
 #include "vol/copy/copier.h"
+#include "vol/core/hid.h"
 
 /* SMALL: bytes; smaller datasets in a file are copied, so that readers fetch objects of that size instead of
  * a range of each file.  Larger ones are linked: a program that appends a step would store the last object
@@ -24,8 +25,8 @@
 void gather_fini(struct gather_plan *a)
 {
     for (size_t i = 0; i < a->n_dsets; i++) {
-        h5_closep(&a->dsets[i].dst);
-        h5_closep(&a->dsets[i].table);
+        bkt_hid_closep(&a->dsets[i].dst);
+        bkt_hid_closep(&a->dsets[i].table);
         gather_rows_free(&a->dsets[i]);
         free(a->dsets[i].path);
     }
@@ -42,7 +43,7 @@ static herr_t any_grows(hid_t root, const char *name, const H5O_info2_t *info, v
     unsigned          dim;
     if (info->type != H5O_TYPE_DATASET)
         return 0;
-    BKT_CLEANUP(h5_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
     return dset >= 0 && gather_grows(a, dset, name, &dim);
 }
 
@@ -52,8 +53,8 @@ static herr_t highest_rank(hid_t root, const char *name, const H5O_info2_t *info
     hsize_t     dims[BKT_MAX_RANK];
     if (info->type != H5O_TYPE_DATASET)
         return 0;
-    BKT_CLEANUP(h5_closep) hid_t dset  = H5Dopen2(root, name, H5P_DEFAULT);
-    BKT_CLEANUP(h5_closep) hid_t space = dset < 0 ? -1 : H5Dget_space(dset);
+    BKT_CLEANUP(bkt_hid_closep) hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = dset < 0 ? -1 : H5Dget_space(dset);
     int                          rank  = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, NULL);
     if (rank > (int)a->number && (unsigned)rank > a->rank) {
         a->rank  = (unsigned)rank;
@@ -85,7 +86,7 @@ int gather_begin(struct gather_plan *a, struct load_job *first, const char *name
 static bool to_link(const struct gather_plan *a, hid_t src, unsigned rank, const hsize_t *dims, unsigned dim,
                     const uint64_t *cdims)
 {
-    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src), dcpl = H5Dget_create_plist(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src), dcpl = H5Dget_create_plist(src);
     uint64_t                     bytes = H5Tget_size(type);
     H5D_layout_t                 lay   = H5Pget_layout(dcpl);
     for (unsigned i = 0; i < rank; i++)
@@ -100,7 +101,7 @@ static bool to_link(const struct gather_plan *a, hid_t src, unsigned rank, const
 static int chunked_list(hid_t *dcpl, unsigned rank, const hsize_t *chunk, struct bkt_err *err)
 {
     if (H5Pget_external_count(*dcpl) > 0 || H5Pget_layout(*dcpl) == H5D_VIRTUAL) {
-        h5_closep(dcpl);
+        bkt_hid_closep(dcpl);
         *dcpl = H5Pcreate(H5P_DATASET_CREATE);
     }
     return H5Pset_chunk(*dcpl, (int)rank, chunk) < 0 ? h5_fail(err, "making a creation list") : BKT_OK;
@@ -110,7 +111,7 @@ static int chunked_list(hid_t *dcpl, unsigned rank, const hsize_t *chunk, struct
  * it may become larger. */
 static void widen(hid_t src, unsigned rank, unsigned dim, hsize_t *chunk)
 {
-    BKT_CLEANUP(h5_closep) hid_t type  = H5Dget_type(src);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src);
     uint64_t                     bytes = bkt_max_u64(H5Tget_size(type), 1);
     for (unsigned i = 0; i < rank; i++)
         if (i != dim && !bkt_mul_u64(bytes, chunk[i], &bytes))
@@ -141,7 +142,7 @@ int gather_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dc
     }
     if (!link && !a->leading)
         widen(src, r, dim, chunk);
-    h5_closep(space);
+    bkt_hid_closep(space);
     *space = H5Screate_simple((int)r, grown, max);
     return *space < 0 ? h5_fail(err, "making a dataspace") : chunked_list(dcpl, r, chunk, err);
 }
@@ -150,7 +151,7 @@ int gather_shape(void *arg, hid_t src, const char *path, hid_t *space, hid_t *dc
 
 static int find_fields(struct gather_dset *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(h5_closep) hid_t type = H5Dget_type(d->table);
+    BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(d->table);
     BKT_FAIL_IF(err, !load_fields_of(type, &d->fields), BKT_EUNSUP,
                 "the chunk table's offsets, sizes or masks have another form than HSDS's, so it can't grow");
     BKT_FAIL_IF(err, !d->fields.uri_n, BKT_EUNSUP, "the chunk table has no files' names, so it can't grow");
@@ -184,7 +185,7 @@ static int open_table(struct gather_plan *a, struct gather_dset *d, const struct
                       struct bkt_err *err)
 {
     BKT_PASS(load_open_id(a->l, &ds->layout.chunk_table, &d->table, err));
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(d->table);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(d->table);
     hsize_t                      dims[BKT_MAX_RANK];
     if (H5Sget_simple_extent_dims(space, dims, NULL) < 0)
         return h5_fail(err, "asking for the chunk table's extent");
@@ -198,7 +199,7 @@ static int open_dset(struct gather_plan *a, struct gather_dset *d, hid_t src, st
     hsize_t dims[BKT_MAX_RANK], have[BKT_MAX_RANK];
     d->dst = H5Dopen2(a->l->dst, d->path, H5P_DEFAULT);
     BKT_FAIL_IF(err, d->dst < 0, BKT_EINVAL, "not in the domain");
-    BKT_CLEANUP(h5_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);
+    BKT_CLEANUP(bkt_hid_closep) hid_t space = H5Dget_space(src), grown = H5Dget_space(d->dst);
     int rank = H5Sget_simple_extent_dims(space, dims, NULL), r = H5Sget_simple_extent_dims(grown, have, NULL);
     if (rank < 0 || r < 0)
         return h5_fail(err, "asking for an extent");
@@ -227,7 +228,7 @@ static herr_t open_one(hid_t root, const char *name, const H5O_info2_t *info, vo
     struct gather_visit *v = arg;
     if (info->type != H5O_TYPE_DATASET)
         return 0;
-    BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(root, name, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t src = H5Dopen2(root, name, H5P_DEFAULT);
     struct gather_dset *p = reallocarray(v->a->dsets, v->a->n_dsets + 1, sizeof *p);
     if (!p)
         return v->rc = BKT_ENOMEM;
@@ -296,7 +297,7 @@ static int check(struct gather_plan *a, struct bkt_err *err)
         return h5_fail(err, "going through the file");
     for (size_t i = 0; i < a->n_dsets; i++) {
         struct gather_dset *d = &a->dsets[i];
-        BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
+        BKT_CLEANUP(bkt_hid_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
         (void)H5Eclear2(H5E_DEFAULT);
         BKT_FAIL_IF(err, src < 0, BKT_EINVAL, "%s is not in the file", d->path);
         BKT_TRY(err, gather_fit(a, d, src, err), "%s", d->path);
@@ -327,7 +328,7 @@ static int add_one(struct gather_plan *a, struct gather_dset *d, struct bkt_err 
         return gather_link(a, d, err);
     if (d->values)
         return gather_copy_values(a, d, err);
-    BKT_CLEANUP(h5_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
+    BKT_CLEANUP(bkt_hid_closep) hid_t src = H5Dopen2(a->l->src->file, d->path, H5P_DEFAULT);
     return gather_copy(a, d, src, err);
 }
 
@@ -423,7 +424,7 @@ int gather_end(struct gather_plan *a, struct bkt_err *err)
     for (size_t i = 0; i < a->n_dsets; i++) {
         struct gather_dset *d = &a->dsets[i];
         hsize_t                      dims[BKT_MAX_RANK];
-        BKT_CLEANUP(h5_closep) hid_t space = d->table < 0 ? -1 : H5Dget_space(d->table);
+        BKT_CLEANUP(bkt_hid_closep) hid_t space = d->table < 0 ? -1 : H5Dget_space(d->table);
         const struct bkt_vobj *o = d->table < 0 ? NULL : bkt_vobj_of_id(d->dst);
         if (!o)
             continue;
