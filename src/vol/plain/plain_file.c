@@ -226,9 +226,14 @@ static hid_t link_list(hid_t lapl)
 
 int bkt_native_open(hid_t loc, const char *path, hid_t lapl, hid_t *out, struct bkt_err *err)
 {
+    struct bkt_err said = {.n = 0};
     BKT_CLEANUP(bkt_hid_closep) hid_t links = H5I_INVALID_HID;
     if (lapl != H5P_DEFAULT && lapl >= 0 && H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0)
         BKT_PASS(BKT_PASS_H5(err, links = link_list(lapl), "copying a link access list"));
-    return BKT_PASS_NATIVE(err, *out = H5Oopen(loc, path, links < 0 ? H5P_DEFAULT : links),
-                           "opening an object of a plain HDF5 file");
+    (void)bkt_vfd_take_refusal(NULL); /* of an earlier call */
+    int rc = BKT_PASS_NATIVE(&said, *out = H5Oopen(loc, path, links < 0 ? H5P_DEFAULT : links),
+                             "opening an object of a plain HDF5 file");
+    if (rc < 0 && bkt_vfd_take_refusal(err) == BKT_OK)
+        return bkt_err_copy(err, rc, &said);
+    return rc;
 }

@@ -186,6 +186,16 @@ static int open_named(struct bkt_vfd_file *f, const char *name, unsigned flags, 
     return start(f, &f->shared->set, err);
 }
 
+/* HDF5 forgets why a link's file could not be opened.  Under HDF5's lock. */
+static struct bkt_err refusal;
+
+int bkt_vfd_take_refusal(struct bkt_err *err)
+{
+    int rc = refusal.n ? bkt_err_copy(err, refusal.code, &refusal) : BKT_OK;
+    bkt_err_clear(&refusal);
+    return rc;
+}
+
 static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
 {
     struct bkt_err         err  = {.n = 0};
@@ -206,6 +216,8 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
         return &f->pub;
     }
     file_free(f);
+    if (rc != BKT_ENOENT)
+        refusal = err;
     (void)bkt_h5err_publish(&err, rc);
     return NULL;
 }

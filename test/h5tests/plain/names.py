@@ -123,6 +123,9 @@ class Names:
         want = dump("h5copy_extlinks_src.h5", BASE, where, "-d", "/group_ext/extlink_dset")
         rc, out, err = dump("hsds+file://" + path, env, self.empty, "-d", "/group_ext/extlink_dset")
         check("a locked file that links to a store: the same as the local one", rc == want[0] == 0 and out == want[1], err + out)
+        del env["H5BUCKET_ALLOW"]
+        _, _, err = dump("hsds+file://" + path, env, self.empty, "--enable-error-stack", "-d", "/group_ext/extlink_dset")
+        check("a link to a store that is not allowed: the error has the reason", "setting allow" in err, err)
 
     def pointer(self):
         pointer = os.path.join(self.work, "x.nc")
