@@ -81,9 +81,6 @@ double        bkt_json_seconds(const json_t *obj, const char *key); /* a time st
 /** An integer in 0 .. @p max.  BKT_EFORMAT: the message has @p what. */
 BKT_NODISCARD int bkt_json_u64(const json_t *j, const char *what, uint64_t max, uint64_t *out,
                                struct bkt_err *err);
-/** A list of at most @p max_n integers, or one integer in place of the list. */
-BKT_NODISCARD int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned max_n,
-                                    uint64_t *v, unsigned *n, struct bkt_err *err);
 
 /* ---- making and writing trees; text and numbers of any kind ---- */
 /* bkt_json_new_*() return a new reference, or NULL if memory is short.  bkt_json_set*() and bkt_json_push()

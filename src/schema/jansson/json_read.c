@@ -196,21 +196,6 @@ int bkt_json_u64(const json_t *j, const char *what, uint64_t max, uint64_t *out,
     return BKT_OK;
 }
 
-int bkt_json_u64_list(const json_t *j, const char *what, uint64_t max, unsigned max_n, uint64_t *v,
-                      unsigned *n, struct bkt_err *err)
-{
-    if (!json_is_array(j)) {
-        *n = 1;
-        return bkt_json_u64(j, what, max, v, err);
-    }
-    size_t count = json_array_size(j);
-    BKT_FAIL_IF(err, count > max_n, BKT_EFORMAT, "%s has %zu entries, more than %u", what, count, max_n);
-    for (size_t i = 0; i < count; i++)
-        BKT_PASS(bkt_json_u64(json_array_get(j, i), what, max, &v[i], err));
-    *n = (unsigned)count;
-    return BKT_OK;
-}
-
 /* ---- text ---- */
 
 bool bkt_json_is_text(const json_t *j)

@@ -108,7 +108,7 @@ static int parse_shape(const json_t *j, struct bkt_map_dset *d, struct bkt_err *
     if (json_array_size(dims) == 0)
         return BKT_OK;
     s->cls = BKT_S_SIMPLE;
-    BKT_PASS(bkt_json_u64_list(dims, "shape", INT64_MAX, BKT_MAX_RANK, s->dims, &s->rank, err));
+    BKT_PASS(bkt_dims_parse(dims, "shape", INT64_MAX, s->dims, &s->rank, err));
     memcpy(s->maxdims, s->dims, sizeof s->dims);
     BKT_FAIL_IF(err, max && json_array_size(max) != s->rank, BKT_EFORMAT,
                 "maxshape and shape differ in their number of entries");
@@ -142,8 +142,7 @@ static int parse_chunks(const struct bkt_chunk_map *m, const json_t *j, struct b
     json_t  *list = (json_t *)(uintptr_t)bkt_json_get(j, "chunks"); /* jansson's iterators lack const */
     unsigned rank;
     uint64_t n = 1, mask;
-    BKT_PASS(
-        bkt_json_u64_list(bkt_json_get(j, "chunk"), "chunk", UINT32_MAX, BKT_MAX_RANK, d->cdims, &rank, err));
+    BKT_PASS(bkt_dims_parse(bkt_json_get(j, "chunk"), "chunk", UINT32_MAX, d->cdims, &rank, err));
     BKT_FAIL_IF(err, rank != d->space.rank || !json_is_object(list), BKT_EFORMAT,
                 "chunked without chunks, or with another rank than the shape");
     for (unsigned i = 0; i < rank; i++) {

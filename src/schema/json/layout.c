@@ -50,7 +50,7 @@ static bool is_ref(enum bkt_layout_class c)
 static int parse_dims(const json_t *j, const char *what, unsigned rank, uint64_t *dims, struct bkt_err *err)
 {
     unsigned n;
-    BKT_PASS(bkt_json_u64_list(j, what, INT64_MAX, BKT_MAX_RANK, dims, &n, err));
+    BKT_PASS(bkt_dims_parse(j, what, INT64_MAX, dims, &n, err));
     BKT_FAIL_IF(err, n != rank, BKT_EFORMAT, "%s has %u entries, the dataset has rank %u", what, n, rank);
     for (unsigned i = 0; i < n; i++)
         dims[i] = dims[i] ? dims[i] : 1;

@@ -13,7 +13,7 @@ static int take_corner(const json_t *j, struct bkt_regref *r, size_t *at, struct
 {
     uint64_t v[BKT_MAX_RANK];
     unsigned n;
-    BKT_PASS(bkt_json_u64_list(j, "region coordinate", INT64_MAX, BKT_MAX_RANK, v, &n, err));
+    BKT_PASS(bkt_dims_parse(j, "region coordinate", INT64_MAX, v, &n, err));
     BKT_FAIL_IF(err, n != r->rank, BKT_EFORMAT, "region reference: coordinates of rank %u and of rank %u", n,
                 r->rank);
     memcpy(r->coords + *at, v, n * sizeof *v);
@@ -81,8 +81,8 @@ static int parse_region(const json_t *j, struct bkt_regref *r, struct bkt_err *e
     BKT_FAIL_IF(err, (!r->file && (!r->dset.text[0] || bkt_id_kind(&r->dset) != BKT_DATASET)) || kind < 0,
                 BKT_EFORMAT, "region reference without dataset id or select_type");
     if (r->file)
-        BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "shape"), "shape of a region's dataset", INT64_MAX,
-                                   BKT_MAX_RANK, r->dims, &r->n_dims, err));
+        BKT_PASS(bkt_dims_parse(bkt_json_get(j, "shape"), "shape of a region's dataset", INT64_MAX, r->dims,
+                                &r->n_dims, err));
     r->kind = (enum bkt_region)kind;
     if (json_is_string(space)) {
         r->kind = BKT_REGION_ENCODED;

@@ -45,6 +45,11 @@ struct bkt_nulls; /* null_strings.c */
 
 /** A type in any of its forms: a predefined name or an object. */
 BKT_NODISCARD int bkt_type_parse(const json_t *j, struct bkt_type **out, struct bkt_err *err);
+/** A list of at most BKT_MAX_RANK integers in 0 .. @p max, or one integer in place of the list.
+ *  @param what  names it in messages
+ *  @param v     has BKT_MAX_RANK entries */
+BKT_NODISCARD int bkt_dims_parse(const json_t *j, const char *what, uint64_t max, uint64_t *v, unsigned *n,
+                                 struct bkt_err *err);
 /** A dataspace.  BKT_EFORMAT.  A list of no dimensions is a scalar. */
 BKT_NODISCARD int bkt_space_parse(const json_t *j, struct bkt_space *out, struct bkt_err *err);
 

@@ -17,12 +17,27 @@ static int parse_maxdim(const json_t *j, uint64_t dim, uint64_t *out, struct bkt
     return BKT_OK;
 }
 
+int bkt_dims_parse(const json_t *j, const char *what, uint64_t max, uint64_t *v, unsigned *n,
+                   struct bkt_err *err)
+{
+    if (!json_is_array(j)) {
+        *n = 1;
+        return bkt_json_u64(j, what, max, v, err);
+    }
+    size_t count = json_array_size(j);
+    BKT_FAIL_IF(err, count > BKT_MAX_RANK, BKT_EFORMAT, "%s has %zu entries, more than %d", what, count,
+                BKT_MAX_RANK);
+    for (size_t i = 0; i < count; i++)
+        BKT_PASS(bkt_json_u64(json_array_get(j, i), what, max, &v[i], err));
+    *n = (unsigned)count;
+    return BKT_OK;
+}
+
 static int parse_simple(const json_t *j, struct bkt_space *s, struct bkt_err *err)
 {
     const json_t *max = bkt_json_get(j, "maxdims");
     uint64_t      n;
-    BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "dims"), "shape.dims", INT64_MAX, BKT_MAX_RANK, s->dims,
-                               &s->rank, err));
+    BKT_PASS(bkt_dims_parse(bkt_json_get(j, "dims"), "shape.dims", INT64_MAX, s->dims, &s->rank, err));
     s->cls = s->rank ? BKT_S_SIMPLE : BKT_S_SCALAR;
     BKT_FAIL_IF(err, max && json_is_array(max) && json_array_size(max) != s->rank, BKT_EFORMAT,
                 "shape.maxdims has %zu entries for %u dims", json_array_size(max), s->rank);
@@ -98,7 +113,7 @@ int bkt_trim_parse(const json_t *j, struct bkt_dset *d, struct bkt_err *err)
     d->written = json_is_true(bkt_json_get(j, "h5written"));
     if (!list)
         return BKT_OK;
-    BKT_PASS(bkt_json_u64_list(list, "h5trim", INT64_MAX, BKT_MAX_RANK, dims, &n, err));
+    BKT_PASS(bkt_dims_parse(list, "h5trim", INT64_MAX, dims, &n, err));
     BKT_FAIL_IF(err, n != d->space.rank, BKT_EFORMAT, "h5trim has %u entries for %u dims", n, d->space.rank);
     if (n && !(d->trim = malloc(n * sizeof *dims)))
         BKT_NOMEM(err);

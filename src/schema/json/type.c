@@ -148,8 +148,7 @@ static int parse_compound(const json_t *j, unsigned depth, struct bkt_type *t, s
 
 static int parse_array(const json_t *j, unsigned depth, struct bkt_type *t, struct bkt_err *err)
 {
-    BKT_PASS(bkt_json_u64_list(bkt_json_get(j, "dims"), "array type dims", UINT32_MAX, BKT_MAX_RANK, t->dims,
-                               &t->rank, err));
+    BKT_PASS(bkt_dims_parse(bkt_json_get(j, "dims"), "array type dims", UINT32_MAX, t->dims, &t->rank, err));
     BKT_PASS(parse_depth(json_object_get(j, "base"), depth + 1, &t->base, err));
     t->is_var  = t->base->is_var;
     t->n_elems = 1;

@@ -108,6 +108,14 @@ int bkt_ids_add_keys(struct bkt_ids *l, const struct bkt_map *m)
     return BKT_OK;
 }
 
+bool bkt_ids_have(const struct bkt_ids *l, const struct bkt_id *id)
+{
+    for (size_t i = 0; l && i < l->n; i++)
+        if (strcmp(l->v[i].text, id->text) == 0)
+            return true;
+    return false;
+}
+
 void bkt_ids_fini(struct bkt_ids *l)
 {
     free(l->v);

@@ -419,6 +419,8 @@ struct bkt_map;
 BKT_NODISCARD int bkt_ids_add(struct bkt_ids *l, const struct bkt_id *id); /* v may move */
 /** Add the keys of a map of ids.  After BKT_ENOMEM some may be missing. */
 BKT_NODISCARD int bkt_ids_add_keys(struct bkt_ids *l, const struct bkt_map *m);
+/** Whether the list (may be NULL) has the id; compares with each. */
+bool bkt_ids_have(const struct bkt_ids *l, const struct bkt_id *id);
 void              bkt_ids_fini(struct bkt_ids *l); /* empty afterwards */
 /** Append the storage key of the document of a domain or folder.  @p path: in the store, "" for the bucket's
  *  own. */

@@ -15,7 +15,7 @@
 #define AHEAD 1024
 
 /* 1: new, 0: was there, negative: memory */
-static int note(struct bkt_map **m, const struct bkt_id *id)
+static int id_note_new(struct bkt_map **m, const struct bkt_id *id)
 {
     if (bkt_map_number(*m, id->text, BKT_ID_LEN))
         return 0;
@@ -25,7 +25,7 @@ static int note(struct bkt_map **m, const struct bkt_id *id)
 /* ---- fetching ahead ---- */
 
 /* Requests the objects from v[i] on when a batch begins there. */
-static void ask(struct bkt_domain *d, const struct bkt_id *v, size_t i, size_t n)
+static void prefetch_batch(struct bkt_domain *d, const struct bkt_id *v, size_t i, size_t n)
 {
     if (i == 0)
         bkt_domain_prefetch(d, v, n < 2 * AHEAD ? n : 2 * AHEAD);
@@ -39,7 +39,7 @@ static int add_members(const struct bkt_object *o, struct bkt_map **seen, struct
         const struct bkt_link *l = &o->group.links.v[i];
         if (l->cls != BKT_L_HARD)
             continue;
-        int rc = note(seen, &l->id);
+        int rc = id_note_new(seen, &l->id);
         BKT_PASS(rc > 0 ? bkt_ids_add(to, &l->id) : rc);
     }
     return BKT_OK;
@@ -71,13 +71,13 @@ static int warm_up(struct walk *w, const struct bkt_id *start, unsigned levels)
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids a = {0}, b = {0};
     uint64_t left = bkt_domain_settings(w->d)->meta_cache / 2;
     bkt_map_clear(&w->warm, NULL);
-    BKT_PASS(note(&w->warm, start));
+    BKT_PASS(id_note_new(&w->warm, start));
     BKT_PASS(bkt_ids_add(&a, start));
     for (bool full = false; a.n && !full && levels > 0; levels--) {
         b.n = 0;
         for (size_t i = 0; i < a.n && !full; i++) {
             const struct bkt_object *o;
-            ask(w->d, a.v, i, a.n);
+            prefetch_batch(w->d, a.v, i, a.n);
             if (bkt_domain_get(w->d, &a.v[i], &o, NULL) < 0)
                 continue; /* reported when the walk comes to it */
             int    rc   = add_members(o, &w->warm, &b);
@@ -198,7 +198,7 @@ struct reach {
 
 static int push(struct reach *r, const struct bkt_id *id, const struct bkt_id *from, const char *path)
 {
-    int rc = note(&r->seen, id);
+    int rc = id_note_new(&r->seen, id);
     if (rc <= 0)
         return rc;
     if (bkt_list_room(&r->next_by, r->next.n, &r->next_cap, sizeof *r->next_by) < 0)
@@ -292,7 +292,7 @@ static int reach_all(struct bkt_domain *d, struct reach *r,
         r->next_by = NULL;
         r->next_cap = 0;
         for (size_t i = 0; i < r->now.n; i++) {
-            ask(d, r->now.v, i, r->now.n);
+            prefetch_batch(d, r->now.v, i, r->now.n);
             BKT_PASS(reach_one(d, r, i, each, arg, err));
         }
     }
@@ -313,7 +313,7 @@ int bkt_reach_kept(struct bkt_domain *d, const struct bkt_ids *among,
     BKT_CLEANUP(reach_fini) struct reach r = {.seen = NULL};
     for (size_t i = 0; i < among->n; i++) {
         const struct bkt_object *o = NULL;
-        ask(d, among->v, i, among->n);
+        prefetch_batch(d, among->v, i, among->n);
         int rc = bkt_domain_get(d, &among->v[i], &o, NULL);
         bool kept =
             rc == BKT_OK ? o->extra_refs > 0 : rc != BKT_ENOENT && rc != BKT_EFORMAT && rc != BKT_EUNSUP;
@@ -382,14 +382,6 @@ int bkt_reach_keys(struct bkt_domain *d, const struct bkt_ids *without,
 {
     struct keys k = {.d = d, .without = without, .each = each, .arg = arg, .err = err};
     return bkt_reach(d, pass_object, &k, err);
-}
-
-bool bkt_ids_have(const struct bkt_ids *l, const struct bkt_id *id)
-{
-    for (size_t i = 0; l && i < l->n; i++)
-        if (strcmp(l->v[i].text, id->text) == 0)
-            return true;
-    return false;
 }
 
 /* ---- a path ---- */

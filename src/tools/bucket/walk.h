@@ -60,8 +60,6 @@ BKT_NODISCARD int bkt_reach_kept(struct bkt_domain *d, const struct bkt_ids *amo
 BKT_NODISCARD int bkt_reach_keys(struct bkt_domain *d, const struct bkt_ids *without,
                                  int (*each)(const struct bkt_listed_key *s, void *arg), void *arg,
                                  struct bkt_err *err);
-/** Whether the list (may be NULL) has the id. */
-bool bkt_ids_have(const struct bkt_ids *l, const struct bkt_id *id);
 
 /** The object at a path, or with an id ("g-…").  Soft links are followed within the domain.  BKT_ENOENT:
  *  names the missing part; BKT_EUNSUP: an external link on the way. */
