@@ -227,15 +227,8 @@ int bkt_diff_one_block(struct bkt_diff *d, const char *path, const struct bkt_bl
 
 /* ---- stored chunks ---- */
 
-/* The type of a plain file's object, under this connector. */
-static bool is_of_hdf5(hid_t dset)
-{
-    const struct bkt_vobj *o = H5VLobject(dset);
-    return o && o->native_id >= 0;
-}
-
-/* Elements that were never written are alike, so one of them is enough.  TOLD: equal by the creation lists,
- * since HDF5 can't read them. */
+/* Elements that were never written are alike, so one of them is enough.  HOLES_SAME_BY_LISTS: equal by
+ * the creation lists, since HDF5 can't read them. */
 enum holes { HOLES_SAME, HOLES_DIFFER, HOLES_SAME_BY_LISTS, HOLES_UNKNOWN };
 
 /* Compares the fill values of the creation lists: HDF5 can't read unwritten elements with a fill value of
@@ -381,7 +374,7 @@ static int compare_all(struct bkt_diff *d, struct sides *k, hid_t space, const c
         BKT_PASS(bkt_diff_shared_dataset(d, path, &whole, (uint64_t)H5Sget_simple_extent_npoints(space),
                                          &k->number));
     if (bkt_blocks_all(&whole) > 1 || H5Pget_external_count(dcpl) > 0 ||
-        (chunked && k->m.is_var && (is_of_hdf5(k->a) || is_of_hdf5(k->b)))) {
+        (chunked && k->m.is_var && (bkt_vobj_id_is_plain(k->a) || bkt_vobj_id_is_plain(k->b)))) {
         int rc = compare_stored(d, k, elems);
         if (rc != 0)
             return rc < 0 ? rc : BKT_OK;

@@ -433,7 +433,7 @@ int load_one(struct load_job *l, const char *source, const char *domain, hid_t f
     rc = rc ? rc : load_shared_begin(l, is_new, err);
     rc = rc ? rc : copy_all(l, err);
     rc = rc ? rc : load_shared_share(l, err);
-    load_shared_free(l->parts);
+    load_shared_free(l->shared);
     load_flat_free(l->flat);
     return load_end(l, rc, is_new, err);
 }

@@ -41,7 +41,7 @@ struct load_job {
     bool reported_allow;
     bool                       journal; /* a journal is stored (load_journal_write()) */
     /* data that wait for all processes of an mpirun (load_shared_wait()); NULL: none */
-    struct load_shared *parts;
+    struct load_shared *shared;
     struct load_flat          *flat; /* how the virtual dataset being made is flattened (flatten_vds.h) */
 };
 
@@ -175,7 +175,7 @@ BKT_NODISCARD int load_journal_write(struct load_job *l, const char *text, struc
  * (load_shared_wait()). When all objects are stored, but not yet the document that shows the domain, all
  * processes copy parts of those data: chunks as they are stored, or elements (load_shared_share()).  Then the
  * first process ends the load as always. */
-/** Begin to let datasets wait, if there are several processes and the load allows it.  Sets l->parts. */
+/** Begin to let datasets wait, if there are several processes and the load allows it.  Sets l->shared. */
 BKT_NODISCARD int load_shared_begin(struct load_job *l, bool is_new, struct bkt_err *err);
 /** 1: the dataset's data wait; 0: copy them now. */
 BKT_NODISCARD int load_shared_wait(struct load_job *l, hid_t src, hid_t dst, const char *path,

@@ -263,13 +263,13 @@ int load_shared_begin(struct load_job *l, bool is_new, struct bkt_err *err)
     if (!bkt_processes_several() || o->with_others || !is_new || o->link || o->no_data || o->ignore ||
         l->src->file < 0)
         return BKT_OK;
-    l->parts = make();
-    return BKT_MADE(err, l->parts);
+    l->shared = make();
+    return BKT_MADE(err, l->shared);
 }
 
 int load_shared_wait(struct load_job *l, hid_t src, hid_t dst, const char *path, struct bkt_err *err)
 {
-    struct load_shared *p = l->parts;
+    struct load_shared *p = l->shared;
     if (!p || *path != '/' || !shared_copy_possible(src, dst))
         return 0;
     char *copy = strdup(path);
@@ -339,7 +339,7 @@ static int put_elements(struct bkt_share *sh, const struct waiting *x, hid_t src
 /* Open the datasets of a unit, unless the last unit had the same. */
 static int open_both(struct load_job *l, const char *path, const struct bkt_id *id, struct bkt_err *err)
 {
-    struct load_shared *p = l->parts;
+    struct load_shared *p = l->shared;
     if (p->path && strcmp(p->path, path) == 0)
         return BKT_OK;
     close_last(p);
@@ -354,7 +354,7 @@ static int open_both(struct load_job *l, const char *path, const struct bkt_id *
 static int copy_elements(struct load_job *l, const struct bkt_written *w, struct bkt_err *err)
 {
     struct bkt_copier_options o = load_copier_options(l);
-    return bkt_copier_chunks(l->parts->src, l->parts->dst, w, &o, NULL, NULL, err);
+    return bkt_copier_chunks(l->shared->src, l->shared->dst, w, &o, NULL, NULL, err);
 }
 
 static int copy_stored(struct load_job *l, const struct bkt_written *w, struct bkt_rd *unit,
@@ -369,7 +369,7 @@ static int copy_stored(struct load_job *l, const struct bkt_written *w, struct b
         chunks[i] = (struct bkt_file_chunk){w->v[i].index, bkt_rd_le(unit, 8), w->v[i].size, w->v[i].mask};
     BKT_FAIL_IF_MALFORMED(err, !unit->ok, "part of a dataset");
     s.chunks = chunks;
-    int rc = load_move_chunks(l, &s, l->parts->dst, 0, s.n_chunks, err);
+    int rc = load_move_chunks(l, &s, l->shared->dst, 0, s.n_chunks, err);
     return rc == 0 ? copy_elements(l, w, err) : rc;
 }
 
@@ -377,7 +377,7 @@ static int copy_stored(struct load_job *l, const struct bkt_written *w, struct b
 static int store_chunks(struct load_job *l, int rc, struct bkt_err *err)
 {
     struct bkt_err why = {.n = 0};
-    int stored = bkt_chunks_flush_dataset(l->file->dom, &bkt_vobj_of_id(l->parts->dst)->obj->id, &why);
+    int stored = bkt_chunks_flush_dataset(l->file->dom, &bkt_vobj_of_id(l->shared->dst)->obj->id, &why);
     return rc >= 0 && stored < 0 ? bkt_err_copy(err, stored, &why) : rc;
 }
 
@@ -414,7 +414,7 @@ static int take(void *arg, struct bkt_rd *result, struct bkt_err *err)
 static int put_all(struct load_job *l, struct bkt_share *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf news = {0};
-    const struct load_shared *p = l->parts;
+    const struct load_shared *p = l->shared;
     BKT_PASS(shared_copy_say(&news, err, "i", bkt_domain_root(l->file->dom)));
     BKT_PASS(bkt_share_news(&news, err));
     for (size_t i = 0; i < p->n; i++) {
@@ -440,14 +440,14 @@ int load_shared_share(struct load_job *l, struct bkt_err *err)
                           .arg = l,
                           .most = 2 * (size_t)bkt_processes_size(),
                           .check = interrupt_check};
-    if (!l->parts || !l->parts->n)
+    if (!l->shared || !l->shared->n)
         return BKT_OK;
     /* other processes find the datasets in the store; nobody finds the domain yet */
     BKT_PASS(bkt_chunks_flush(l->file->dom, err));
     BKT_PASS(bkt_domain_flush_early(l->file->dom, err));
     int rc = bkt_share_begin(&s, err);
     rc = bkt_share_finish(&s, rc < 0 ? rc : put_all(l, &s, err), err);
-    close_last(l->parts);
+    close_last(l->shared);
     return rc;
 }
 
@@ -456,7 +456,7 @@ int load_shared_share(struct load_job *l, struct bkt_err *err)
 static int on_news(void *arg, struct bkt_rd *news, struct bkt_err *err)
 {
     struct load_job *l = arg;
-    struct load_shared *p = l->parts;
+    struct load_shared *p = l->shared;
     struct bkt_id root;
     BKT_PASS(shared_copy_parse_id(news, &root, err));
     BKT_PASS(source_open(p->source, l->o->driver, l->set, &l->src, err));
@@ -472,13 +472,13 @@ int load_shared_serve(struct load_job *l, const char *source, const char *domain
                       struct bkt_err *err)
 {
     struct bkt_share_other s = {.work = work, .news = on_news, .arg = l};
-    struct load_shared *p = l->parts = make();
+    struct load_shared *p = l->shared = make();
     BKT_NEED(err, p);
     p->source = source, p->domain = domain, p->fapl = fapl;
     int rc = bkt_share_serve(&s, err);
     struct bkt_domain *d = p->d;
     load_shared_free(p);
-    l->parts = NULL;
+    l->shared = NULL;
     if (d)
         bkt_domain_discard(d); /* the first process stores what is left */
     bkt_hid_closep(&l->dst);

@@ -63,7 +63,7 @@ static int begin_anew(struct part_file *p, const char head[HEAD], struct bkt_err
     return write_all(p, p->size + HEAD, p->marks, p->n_blocks, err);
 }
 
-/* Another process may have completed and renamed the file before this one got the lock_file. */
+/* Another process may have completed and renamed the file before this one got the lock. */
 static int lock_file(const struct part_file *p, struct bkt_err *err)
 {
     struct stat ours, there;

@@ -10,6 +10,9 @@
 
 struct bkt_dsetio;
 
+/** Problems of one dataset that are reported each. */
+#define BKT_VERIFY_REPORTED 100
+
 /** A file that references point into; the store is asked once. */
 struct bkt_verify_file {
     int      rc;

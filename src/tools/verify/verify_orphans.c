@@ -229,8 +229,6 @@ static int note_stray(struct bkt_verify *v, const struct bkt_listed_key *s)
     return l->v[l->n].key ? (l->n++, BKT_OK) : BKT_ENOMEM;
 }
 
-#define MOST_TOLD 100 /* chunks of one dataset */
-
 static int on_sized(const struct bkt_listed_key *s, void *arg)
 {
     struct bkt_verify *v = arg;
@@ -239,9 +237,10 @@ static int on_sized(const struct bkt_listed_key *s, void *arg)
         return BKT_OK;
     if (is_stray(r, s->chunk))
         return note_stray(v, s);
-    if (s->entry->size == 0 && r->n_bad++ < MOST_TOLD)
+    if (s->entry->size == 0 && r->n_bad++ < BKT_VERIFY_REPORTED)
         bkt_verify_problem(v, "chunk", "", s->id.text, "chunk %s is empty", s->chunk);
-    else if (s->entry->size && r->chunk_bytes && s->entry->size != r->chunk_bytes && r->n_bad++ < MOST_TOLD)
+    else if (s->entry->size && r->chunk_bytes && s->entry->size != r->chunk_bytes &&
+             r->n_bad++ < BKT_VERIFY_REPORTED)
         bkt_verify_problem(v, "chunk", "", s->id.text, "chunk %s has %llu bytes instead of %llu", s->chunk,
                            (unsigned long long)s->entry->size, (unsigned long long)r->chunk_bytes);
     return BKT_OK;

@@ -65,8 +65,6 @@ static void check_file(struct bkt_verify *v, const char *path, const struct bkt_
                        u->uri, u->etag, now, (unsigned long long)u->n, u->n == 1 ? "" : "s");
 }
 
-#define MOST_TOLD 100 /* problems of one dataset; more are counted */
-
 struct reach {
     uint64_t end, n; /* the byte behind the last one referred to; number of references */
 };
@@ -83,7 +81,7 @@ static void on_bad_place(const uint64_t *coord, const struct bkt_err *why, void 
 {
     struct walk *w = arg;
     (void)coord;
-    if (w->bad++ < MOST_TOLD)
+    if (w->bad++ < BKT_VERIFY_REPORTED)
         bkt_verify_failed(w->v, "reference", w->path, w->o->id.text, why);
 }
 
@@ -259,9 +257,9 @@ void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_ob
         w.io->bad_arg     = &w;
         rc                = bkt_chunk_iter(w.io, on_chunk, &w, &err);
     }
-    if (w.bad > MOST_TOLD)
+    if (w.bad > BKT_VERIFY_REPORTED)
         bkt_verify_problem(v, "reference", path, o->id.text, "and %llu more chunks",
-                           (unsigned long long)(w.bad - MOST_TOLD));
+                           (unsigned long long)(w.bad - BKT_VERIFY_REPORTED));
     if (rc < 0)
         failed(v, path, o, rc, &err);
     else
@@ -377,7 +375,7 @@ static void check_all(struct deep *d)
         } else if (rc == BKT_EPRECOND) { /* the file's report covers all */
             if (d->v->n_stale++ == 0)
                 (void)bkt_err_copy(&d->v->stale, rc, &err);
-        } else if (rc < 0 && (d->bad++ < MOST_TOLD ||
+        } else if (rc < 0 && (d->bad++ < BKT_VERIFY_REPORTED ||
                               d->io->where == BKT_AT_OBJECTS)) { /* each of these is an object of its own */
             bkt_verify_failed(d->v, "chunk", d->path, d->o->id.text, &err);
         }

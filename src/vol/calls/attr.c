@@ -57,8 +57,8 @@ static int attr_handle(struct bkt_vobj *owner, const char *name, struct bkt_vobj
     }
     (*out)->attr_name    = copy;
     (*out)->attr_created = a->created;
-    if (bkt_vobj_has_no_number(owner->file->dom, owner->obj, a))
-        bkt_vobj_no_number(*out);
+    if (bkt_attr_is_unnumbered(owner->file->dom, owner->obj, a))
+        bkt_vobj_set_unnumbered(*out);
     return BKT_OK;
 }
 
@@ -124,7 +124,7 @@ static int get_info(struct bkt_vobj *o, const struct bkt_attr *a, H5VL_attr_get_
 {
     bool by_place =
         q->loc_params.type == H5VL_OBJECT_BY_IDX; /* HDF5 makes a list then, and numbers its entries */
-    if (!by_place && (o->no_number || bkt_vobj_has_no_number(o->file->dom, o->obj, a)))
+    if (!by_place && (o->unnumbered || bkt_attr_is_unnumbered(o->file->dom, o->obj, a)))
         return bkt_attr_describe(a, BKT_ATTR_NO_NUMBER, q->ainfo, err);
     if (a == o->attr_gone)
         return bkt_attr_describe(a, a->seq, q->ainfo, err);
@@ -217,7 +217,7 @@ static int attr_create(struct bkt_vobj *owner, const char *name, hid_t type, hid
     BKT_PASS(bkt_edit_attr(owner->file->dom, &owner->obj->id, &a, err));
     BKT_PASS(attr_handle(owner, name, out, err));
     if (!(owner->obj->attr_track_order & 1))
-        bkt_vobj_no_number(*out);
+        bkt_vobj_set_unnumbered(*out);
     return BKT_OK;
 }
 

@@ -134,9 +134,15 @@ struct bkt_vobj *bkt_vobj_behind(hid_t *id)
     return NULL;
 }
 
+bool bkt_vobj_id_is_plain(hid_t id)
+{
+    const struct bkt_vobj *o = bkt_hid_is_ours(id) ? H5VLobject(id) : NULL;
+    return o && o->native_id >= 0;
+}
+
 /* HDF5's global lock guards them */
 static struct bkt_vobj *plain_objects;
-static size_t           n_no_number; /* of all open objects; if 0, as mostly, no search is needed */
+static size_t n_unnumbered; /* of all open objects; if 0, as mostly, no search is needed */
 
 struct bkt_vobj *bkt_vobj_plain(void) { return plain_objects; }
 
@@ -258,7 +264,7 @@ void bkt_vobj_free(struct bkt_vobj *o)
     bkt_vobj_drop_id(o->file_type);
     bkt_buf_fini(&o->encoded_type);
     bkt_vobj_forget_id(o->native_id);
-    n_no_number -= o->no_number;
+    n_unnumbered -= o->unnumbered;
     *o->prev = o->next;
     if (o->next)
         o->next->prev = o->prev;
@@ -279,18 +285,18 @@ void bkt_vobj_free(struct bkt_vobj *o)
     free(o);
 }
 
-void bkt_vobj_no_number(struct bkt_vobj *attr)
+void bkt_vobj_set_unnumbered(struct bkt_vobj *attr)
 {
-    n_no_number += !attr->no_number;
-    attr->no_number = true;
+    n_unnumbered += !attr->unnumbered;
+    attr->unnumbered = true;
 }
 
-bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj,
+bool bkt_attr_is_unnumbered(const struct bkt_domain *dom, const struct bkt_object *obj,
                             const struct bkt_attr *a)
 {
-    for (struct bkt_file *f = n_no_number ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f))
+    for (struct bkt_file *f = n_unnumbered ? bkt_file_next(NULL) : NULL; f; f = bkt_file_next(f))
         for (struct bkt_vobj *o = f->dom == dom ? f->objects : NULL; o; o = o->next)
-            if (o->no_number && o->attr_created == a->created && strcmp(o->attr_name, a->name) == 0 &&
+            if (o->unnumbered && o->attr_created == a->created && strcmp(o->attr_name, a->name) == 0 &&
                 strcmp(o->obj->id.text, obj->id.text) == 0)
                 return true;
     return false;

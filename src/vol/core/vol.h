@@ -75,7 +75,7 @@ struct bkt_vobj {
     /* ATTR */
     char *attr_name;
     double attr_created;        /* distinguishes it from a later attribute of that name */
-    bool no_number;             /* bkt_vobj_no_number() */
+    bool unnumbered;            /* bkt_vobj_set_unnumbered() */
     struct bkt_attr *attr_gone; /* its last state, if this process deleted it; else NULL */
 };
 
@@ -103,12 +103,12 @@ static inline const char *bkt_vobj_place(const struct bkt_vobj *o)
 {
     return o->path ? o->path : o->obj ? o->obj->id.text : "(in another file)";
 }
-/** An attribute without a number in the order of creation: made by H5Acreate2() on an object that doesn't
- *  keep that order. */
-void             bkt_vobj_no_number(struct bkt_vobj *attr);
+/** Mark an attribute that has no number in the order of creation: made by H5Acreate2() on an object that
+ *  doesn't keep that order. */
+void bkt_vobj_set_unnumbered(struct bkt_vobj *attr);
 /** Whether an object open on this attribute has no number.  In HDF5 all of them share this, until the last
  *  is closed. */
-bool bkt_vobj_has_no_number(const struct bkt_domain *dom, const struct bkt_object *obj,
+bool bkt_attr_is_unnumbered(const struct bkt_domain *dom, const struct bkt_object *obj,
                             const struct bkt_attr *a);
 /** Give up an id that the connector holds; a negative one is ignored.  If the program ends with objects open,
  *  HDF5 closes every id by itself, before or while the connector's callbacks run.  No id may be closed twice
@@ -126,6 +126,8 @@ BKT_NODISCARD int bkt_vobj_register(struct bkt_vobj *o, hid_t *out, struct bkt_e
  *  afterwards. */
 struct bkt_vobj *bkt_vobj_behind(hid_t *id);
 static inline struct bkt_vobj *bkt_vobj_of_id(hid_t id) { return bkt_vobj_behind(&id); }
+/** Whether @p id is an object of this connector in a plain file, which passes calls on to HDF5's own. */
+bool bkt_vobj_id_is_plain(hid_t id);
 /** The HDF5 id type for an object of the model. */
 H5I_type_t bkt_vobj_type_of(const struct bkt_object *obj);
 
