@@ -223,7 +223,7 @@ static int exists(struct bkt_link_place *p, hid_t lapl, unsigned depth, hbool_t 
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *o = NULL;
     struct bkt_err why = {.n = 0};
     const char *file = p->group->file->name;
-    size_t most = 16;
+    size_t most;
     BKT_PASS(bkt_path_check_lapl(lapl, &most, err));
     if (!p->link)
         return depth ? BKT_OK : BKT_ERR(err, BKT_ENOENT, "%s: no link '%s'", file, p->path);

@@ -14,6 +14,8 @@
 #include "vol/path/path.h"
 #include "vol/plain/plain_file.h"
 
+#define LINKS_BY_DEFAULT 16 /* soft and external links that HDF5 follows without H5Pset_nlinks() */
+
 struct walk {
     struct bkt_file *f; /* borrowed: kept open by the walk's start, its mounts and external files */
     const struct bkt_object *obj;    /* retained; NULL: the walk is in another kind of file */
@@ -202,6 +204,7 @@ static int walk_path(struct walk *w, const char *path, struct bkt_err *err)
 
 int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err)
 {
+    *n_links = LINKS_BY_DEFAULT;
     if (lapl == H5P_DEFAULT || lapl == H5P_LINK_ACCESS_DEFAULT)
         return BKT_OK;
     int rc = BKT_PASS_H5(NULL, H5Pisa_class(lapl, H5P_LINK_ACCESS) > 0 ? H5Pget_nlinks(lapl, n_links) : -1,
@@ -211,7 +214,7 @@ int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err)
 
 static int walk_begin(struct walk *w, struct bkt_vobj *from, hid_t lapl, struct bkt_err *err)
 {
-    *w = (struct walk){.f = from->file, .lapl = lapl, .links_left = 16};
+    *w = (struct walk){.f = from->file, .lapl = lapl};
     BKT_PASS(bkt_path_check_lapl(lapl, &w->links_left, err));
     w->obj        = bkt_object_retain(from->obj);
     w->path_known = from->path != NULL;

@@ -20,7 +20,6 @@ BKT_NODISCARD int bkt_path_parent(struct bkt_vobj *from, const char *path, hid_t
 
 /** Check an access list of a call: a link access list, or a list of groups, datasets, types or attributes.
  *  Each of them is also a link access list.  H5P_DEFAULT is fine.
- *  @param n_links  the number of soft and external links that may be followed; left alone by a default
- *  list
+ *  @param n_links  gets the number of soft and external links that may be followed; 16 by a default list
  *  @return BKT_OK; BKT_EINVAL */
 BKT_NODISCARD int bkt_path_check_lapl(hid_t lapl, size_t *n_links, struct bkt_err *err);
