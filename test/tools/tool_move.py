@@ -119,6 +119,18 @@ def test_mv_renames_and_moves(b):
 
 
 @dir_only
+def test_the_name_of_a_killed_load_is_not_a_folder(b):
+    for verb in "cp", "mv":
+        d, to = b.copy("groups.h5"), b.new()
+        os.makedirs(to)
+        open(to + "/.h5bucket-load", "w").write("g-00000000-00000000-0000-000000-000000")
+        ok(b.run(verb, d, to))
+        assert os.path.exists(to + "/.domain.json"), verb
+        ok(b.run("info", to))
+        ok(b.run("rm", to))
+
+
+@dir_only
 def test_what_a_killed_load_left_does_no_harm_to_a_domain_that_moved(b):
     """A load whose last request, the journal's DELETE, was never sent: then the domain moves, and another one
     gets its name."""

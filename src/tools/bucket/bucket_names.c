@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/os/clock.h"
 #include "schema/json/acl.h"
 #include "schema/json/documents.h"
@@ -294,9 +295,11 @@ int bkt_doc_delete(struct bkt_store *st, const char *path, struct bkt_err *err)
     return bkt_key_delete(st, bkt_buf_str(&key), err);
 }
 
+/* A load under way, or a killed one, makes no folder of the name of its domain. */
 static int on_key(const struct bkt_listed *e, void *arg)
 {
-    (void)e;
+    if (strcmp(bkt_base_name(e->key), BKT_LOAD_JOURNAL) == 0)
+        return BKT_OK;
     *(bool *)arg = true;
     return BKT_ECANCEL; /* one is enough */
 }
