@@ -80,7 +80,7 @@ bool bkt_grid_next(struct bkt_grid_iter *it, struct bkt_grid_run *run);
 /** Whether all elements of chunk k are selected, as one run. */
 bool bkt_grid_is_whole(const struct bkt_grid *g, uint64_t k, struct bkt_grid_run *run);
 
-/* ---- the other side: selection order -> place in memory ---- */
+/* ---- mem_layout.c: selection order -> place in memory ---- */
 struct bkt_mem_layout {
     enum { BKT_MEM_FLAT, BKT_MEM_HYPER, BKT_MEM_RUNS } kind;
     unsigned  rank;

@@ -138,10 +138,11 @@ void bkt_tails_clear(const struct bkt_type *t, unsigned char *p, size_t stride, 
 /** Whether bkt_tails_clear() would change nothing in @p n packed elements. */
 bool bkt_tails_are_zero(const struct bkt_type *t, const unsigned char *p, size_t n);
 
-/* ---- conversion_tree.c ---- */
+/* ---- conversion_numbers.c ---- */
 /** The step by which numbers of type @p from become numbers of type @p to.  It does exactly the same as @p
  *  fn, HDF5's function for the two (H5Tfind).  False: HDF5 has to convert. */
 bool bkt_value_tree_number(hid_t from, hid_t to, H5T_conv_t fn, struct bkt_recast_step *out);
+/* ---- conversion_tree.c ---- */
 /** The whole tree as a recast (free()); false: it needs HDF5, or more steps than a recast has. */
 bool bkt_value_tree_recast(const struct bkt_value_tree *c, struct bkt_recast **out);
 /** Whether the program has a callback for values that don't fit (H5Pset_type_conv_cb): then HDF5 converts
