@@ -30,7 +30,7 @@ struct bkt_dsetio;
 
 /** Find code for a filter that this build doesn't decode.  Called on the program's thread only.  NULL: not
  *  found.  (vol asks HDF5 and its plugin path.) */
-typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
+typedef bkt_filter_fn *bkt_filter_find(int id, const char *name);
 
 /** Prepare to read one dataset.
  * @param dom   its domain; retained by the result
@@ -39,7 +39,7 @@ typedef bkt_filter_fn *bkt_filter_find(int id, const char *name, void *arg);
  *         that can't be decoded and the like are errors of the read that needs them, so that metadata can be
  *         shown */
 BKT_NODISCARD int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find,
-                                  void *arg, struct bkt_dsetio **out, struct bkt_err *err);
+                                  struct bkt_dsetio **out, struct bkt_err *err);
 void              bkt_dsetio_close(struct bkt_dsetio *io); /* NULL is fine */
 static inline void bkt_dsetio_closep(struct bkt_dsetio **io) { bkt_dsetio_close(*io); }
 /** The program's name for the dataset, for messages.  The first name stays.  NULL is fine. */
@@ -47,7 +47,7 @@ void bkt_dsetio_name(struct bkt_dsetio *io, const char *path);
 
 /** Search again for filters that had no code when the dataset was opened: the program may have registered
  *  them since. */
-void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg);
+void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find);
 
 /** Bytes of one element in memory that bkt_read_datasets() delivers for fixed-size types: the packed stored
  * element. 0: elements have variable size. */

@@ -65,7 +65,7 @@ static void read_some(struct bkt_domain *dom, const struct bkt_object *o)
     struct bkt_dsetio *io = NULL;
     struct bkt_sel     sel;
     uint64_t           zero[BKT_MAX_RANK] = {0}, bytes;
-    if (bkt_dsetio_open(dom, o, NULL, NULL, &io, NULL) < 0)
+    if (bkt_dsetio_open(dom, o, NULL, &io, NULL) < 0)
         return;
     size_t es = bkt_dsetio_elem_size(io);
     select_some(&o->dset.space, es, &sel);

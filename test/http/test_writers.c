@@ -38,7 +38,7 @@ static void write_element(struct bkt_domain *d, unsigned at, int32_t value)
     const struct bkt_object *o  = get(d, &chunk);
     struct bkt_sel           sel = {.kind = BKT_SEL_HYPER, .rank = 1, .dims = {N}, .start = {at}, .stride = {1}, .count = {1},
                                     .block = {1}, .n_elems = 1};
-    OK(bkt_dsetio_open(d, o, NULL, NULL, &io, err));
+    OK(bkt_dsetio_open(d, o, NULL, &io, err));
     struct bkt_write w = {.io = io, .file = &sel, .src = &value};
     OK(bkt_write_datasets(&w, 1, err));
     bkt_dsetio_close(io);
@@ -113,7 +113,7 @@ static void read_chunk(struct bkt_domain *d, const char *kind)
     struct bkt_dsetio *io    = NULL;
     int32_t            got[N] = {0};
     struct bkt_sel     all   = {.kind = BKT_SEL_ALL, .rank = 1, .dims = {N}, .n_elems = N};
-    OK(bkt_dsetio_open(d, get(d, &chunk), NULL, NULL, &io, err));
+    OK(bkt_dsetio_open(d, get(d, &chunk), NULL, &io, err));
     struct bkt_read r = {.io = io, .file = &all, .dst = got};
     OK(bkt_read_datasets(&r, 1, err));
     for (int i = 0; i < N; i++)

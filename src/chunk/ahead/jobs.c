@@ -57,7 +57,7 @@ static bool fits(const struct file_job *f, const struct bkt_object *o)
 /* Opens the file as the program's own read will: under the same policy, with the same place in the cache. */
 static bool open_file(struct file_job *f, const struct bkt_object *o)
 {
-    if (bkt_dsetio_open(f->job->dom, o, NULL, NULL, &f->io, NULL) < 0)
+    if (bkt_dsetio_open(f->job->dom, o, NULL, &f->io, NULL) < 0)
         return false;
     if (!f->io->bad.code && f->io->cache && bkt_reference_layout_file(f->io, &f->file, NULL) == BKT_OK &&
         f->file->space)
@@ -276,7 +276,7 @@ static bool open_small(struct bkt_ahead_job *job, size_t i, struct bkt_read *r, 
     const struct bkt_object *o = NULL;
     if (!job->ids[i].text[0] || bkt_domain_get(job->dom, &job->ids[i], &o, NULL) < 0)
         return false;
-    bool ok = o->kind == BKT_DATASET && bkt_dsetio_open(job->dom, o, NULL, NULL, &r->io, NULL) == BKT_OK;
+    bool ok = o->kind == BKT_DATASET && bkt_dsetio_open(job->dom, o, NULL, &r->io, NULL) == BKT_OK;
     bkt_object_release(o);
     if (!ok)
         return false;

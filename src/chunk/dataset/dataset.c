@@ -132,8 +132,7 @@ static int add(const struct bkt_dset *ds, const struct bkt_filter_desc *f, uint6
                             f->name[0] ? f->name : NULL, err);
 }
 
-/* cppcheck-suppress funcArgOrderDifferent ; it takes the parameters of bkt_filter_find for ours */
-int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find, void *arg,
+int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find,
                     struct bkt_pipeline *out, struct bkt_err *err)
 {
     memset(out, 0, sizeof *out);
@@ -143,7 +142,7 @@ int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_
         BKT_PASS(add(ds, f, chunk_elems, out, err));
         struct bkt_filter *added = &out->f[out->n - 1];
         if (!bkt_filter_builtin(f->id) && find)
-            bkt_filter_set(out, added, find(f->id, added->name, arg));
+            bkt_filter_set(out, added, find(f->id, added->name));
     }
     return BKT_OK;
 }
@@ -335,7 +334,7 @@ static const enum bkt_where places[] = {
 };
 
 /* If every element of the dataset is unreadable, the reason is kept, and reported by the first read. */
-static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struct bkt_err *err)
+static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, struct bkt_err *err)
 {
     if (io->where == BKT_AT_NONE)
         return BKT_OK;
@@ -345,14 +344,14 @@ static int set_up(struct bkt_dsetio *io, bkt_filter_find *find, void *arg, struc
         hsds_codec_of(io->ds, io->set, io->chunk_bytes, &io->codec);
         io->hdf5 = io->ds->layout.hdf5_chunks && !io->var;
         if (io->hdf5)
-            return bkt_pipeline_of(io->ds, io->chunk_elems, find, arg, &io->pipe, err);
+            return bkt_pipeline_of(io->ds, io->chunk_elems, find, &io->pipe, err);
         return BKT_OK;
     }
     BKT_FAIL_IF(err, io->var, BKT_EUNSUP, "references into files can't hold a variable-length type");
     if (io->where == BKT_AT_CONTIGUOUS)
         return BKT_OK;
     io->filtered = io->ds->n_filters > 0;
-    return bkt_pipeline_of(io->ds, io->chunk_elems, find, arg, &io->pipe, err);
+    return bkt_pipeline_of(io->ds, io->chunk_elems, find, &io->pipe, err);
 }
 
 /* The cache name of a dataset's chunks holds everything that their decoding depends on.  So a dataset that
@@ -379,8 +378,7 @@ void bkt_dsetio_follow(struct bkt_dsetio *io)
         set_space(io);
 }
 
-/* cppcheck-suppress funcArgOrderDifferent ; it takes the parameters of bkt_filter_find for ours */
-int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find, void *arg,
+int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_filter_find *find,
                     struct bkt_dsetio **out, struct bkt_err *err)
 {
     BKT_FAIL_IF(err, obj->kind != BKT_DATASET, BKT_EINVAL, "%s is not a dataset", obj->id.text);
@@ -396,7 +394,7 @@ int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_fi
     io->where     = (size_t)io->ds->layout.cls < BKT_COUNT(places) ? places[io->ds->layout.cls] : BKT_AT_NONE;
     if (io->ds->space.cls == BKT_S_NULL)
         io->where = BKT_AT_NONE;
-    int rc = set_up(io, find, arg, &io->bad);
+    int rc = set_up(io, find, &io->bad);
     if (rc < 0 && rc != BKT_ENOMEM)
         (void)BKT_ERR(&io->bad, rc, "dataset %s", io->obj->id.text);
     if (rc != BKT_ENOMEM && set_fill(io, &io->bad_fill) == BKT_ENOMEM)
@@ -452,12 +450,11 @@ void bkt_dsetio_close(struct bkt_dsetio *io)
     free(io);
 }
 
-/* cppcheck-suppress funcArgOrderDifferent ; as above */
-void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find, void *arg)
+void bkt_dsetio_find(struct bkt_dsetio *io, bkt_filter_find *find)
 {
     for (unsigned i = 0; i < io->pipe.n; i++) {
         struct bkt_filter *f  = &io->pipe.f[i];
-        bkt_filter_fn     *fn = f->fn || bkt_filter_builtin(f->id) ? NULL : find(f->id, f->name, arg);
+        bkt_filter_fn *fn = f->fn || bkt_filter_builtin(f->id) ? NULL : find(f->id, f->name);
         if (!fn)
             continue;
         end_ahead(io);

@@ -122,7 +122,7 @@ void bkt_chunk_select(const struct bkt_dsetio *io, const uint64_t *coord, struct
 BKT_NODISCARD int bkt_dset_copy_filters(const struct bkt_dset *from, struct bkt_dset *to);
 /** HDF5's pipeline of chunks in HDF5 files.  Missing parameters are derived from the type and the chunk. */
 BKT_NODISCARD int bkt_pipeline_of(const struct bkt_dset *ds, uint64_t chunk_elems, bkt_filter_find *find,
-                                  void *arg, struct bkt_pipeline *out, struct bkt_err *err);
+                                  struct bkt_pipeline *out, struct bkt_err *err);
 /* ---- fill.c ---- */
 /** The values of elements @p first .. +n-1 of the chunk at @p coord if the chunk isn't stored. */
 void bkt_fill_run(const struct bkt_dsetio *io, const uint64_t *coord, uint64_t first, uint64_t n,

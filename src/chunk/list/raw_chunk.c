@@ -79,7 +79,7 @@ static int asked_chunk(const struct bkt_dsetio *io, const uint64_t *offset, stru
 static int asked_pipeline(const struct bkt_dsetio *io, const struct asked *a, struct bkt_pipeline *p,
                           struct bkt_err *err)
 {
-    BKT_PASS(bkt_pipeline_of(io->ds, a->elems, NULL, NULL, p, err));
+    BKT_PASS(bkt_pipeline_of(io->ds, a->elems, NULL, p, err));
     bkt_pipeline_follow(p, &io->pipe);
     return BKT_OK;
 }

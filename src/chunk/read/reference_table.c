@@ -173,7 +173,7 @@ static int open_table(struct bkt_dsetio *io, struct bkt_err *err)
         if (rc == BKT_OK)
             rc = check_table(o, err);
         if (rc == BKT_OK)
-            rc = bkt_dsetio_open(io->dom, o, NULL, NULL, &io->table, err);
+            rc = bkt_dsetio_open(io->dom, o, NULL, &io->table, err);
         if (rc == BKT_OK)
             reference_table_first_keep(io);
         bkt_object_release(o);

@@ -173,10 +173,10 @@ static int move_elements(struct bkt_write_cache *d, const struct bkt_object *our
 {
     struct move m = {.names = !theirs};
     const struct bkt_wset *ws = bkt_wset_find(d, &ours->id);
-    int rc = bkt_dsetio_open(d->dom, ours, NULL, NULL, &m.from, err);
+    int rc = bkt_dsetio_open(d->dom, ours, NULL, &m.from, err);
     m.to = m.from;
     if (rc == BKT_OK && theirs)
-        rc = bkt_dsetio_open(d->dom, theirs, NULL, NULL, &m.to, err);
+        rc = bkt_dsetio_open(d->dom, theirs, NULL, &m.to, err);
     if (rc == BKT_OK && ws) { /* the program's own filter functions, with which it wrote */
         bkt_pipeline_follow(&m.from->pipe, &ws->io->pipe);
         bkt_pipeline_follow(&m.to->pipe, &ws->io->pipe);

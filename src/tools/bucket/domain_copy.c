@@ -256,8 +256,8 @@ static int rewrite_one(const struct job *j, struct bkt_domain *dst, const struct
     BKT_PASS(bkt_replace_ids_in_id(&j->map, &new));
     BKT_PASS(bkt_domain_get(j->src, id, &a, j->err));
     BKT_PASS(bkt_domain_get(dst, &new, &b, j->err));
-    BKT_PASS(bkt_dsetio_open(j->src, a, bkt_plugin_find, NULL, &in, j->err));
-    BKT_PASS(bkt_dsetio_open(dst, b, bkt_plugin_find, NULL, &out, j->err));
+    BKT_PASS(bkt_dsetio_open(j->src, a, bkt_plugin_find, &in, j->err));
+    BKT_PASS(bkt_dsetio_open(dst, b, bkt_plugin_find, &out, j->err));
     BKT_PASS(rewrite(j, in, out, &a->dset.space));
     return bkt_chunks_flush(dst, j->err);
 }

@@ -373,7 +373,7 @@ static int pass_object(const struct bkt_reached *r, void *arg)
     if (r->obj->kind != BKT_DATASET || r->obj->dset.layout.cls != BKT_D_CHUNKED ||
         bkt_ids_have(k->without, &r->id))
         return BKT_OK;
-    BKT_PASS(bkt_dsetio_open(k->d, r->obj, NULL, NULL, &io, k->err));
+    BKT_PASS(bkt_dsetio_open(k->d, r->obj, NULL, &io, k->err));
     return bkt_chunk_iter(io, pass_chunk, k, k->err);
 }
 

@@ -250,7 +250,7 @@ void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_ob
         check_raw(v, path, o);
     if (!bkt_layout_is_linked(&o->dset.layout))
         return;
-    int rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &w.io, &err);
+    int rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, &w.io, &err);
     if (rc == BKT_OK) {
         w.io->places_only = true;
         w.io->bad_place   = on_bad_place;
@@ -418,7 +418,7 @@ static int deep_open(struct bkt_verify *v, const char *path, const struct bkt_ob
     struct deep *d = *out = calloc(1, sizeof *d);
     BKT_NEED(err, d);
     *d = (struct deep){.v = v, .path = path, .o = o, .unchecked = v->n_unchecked};
-    return bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &d->io, err);
+    return bkt_dsetio_open(v->d, o, bkt_plugin_find, &d->io, err);
 }
 
 void bkt_verify_some_chunks(struct bkt_verify *v, const char *path, const struct bkt_object *o,
@@ -464,7 +464,7 @@ void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
     if (o->dset.layout.cls == BKT_D_NONE)
         return;
     int rc = deep_open(v, r->path, o, &d, &err);
-    rc = rc ? rc : bkt_dsetio_open(v->d, o, bkt_plugin_find, NULL, &places, &err);
+    rc = rc ? rc : bkt_dsetio_open(v->d, o, bkt_plugin_find, &places, &err);
     if (rc == BKT_OK) {
         d->reached          = r;
         d->named = v->is_listed && bkt_type_has_refs(o->dset.type);

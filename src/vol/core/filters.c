@@ -148,12 +148,12 @@ static void walk(void)
     free(path);
 }
 
-bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg)
+bkt_filter_fn *bkt_plugin_find(int id, const char *name)
 {
     unsigned       mask = 0;
     H5Z_class2_t   cls;
     bkt_filter_fn *fn = id > 0 && plugin_class(id, &cls) ? cls.filter : NULL;
-    (void)name, (void)arg;
+    (void)name;
     if (fn || id <= 0 || H5PLget_loading_state(&mask) < 0 || !(mask & H5PL_FILTER_PLUGIN))
         return fn;
     walk();

@@ -13,7 +13,7 @@
 
 /** Code for a filter that the program registered (H5Zregister), or else from HDF5's filter plugins; a
  *  bkt_filter_find, for callbacks only.  NULL: none found. */
-bkt_filter_fn *bkt_plugin_find(int id, const char *name, void *arg);
+bkt_filter_fn *bkt_plugin_find(int id, const char *name);
 /** Release the plugins; call when the connector ends, after all datasets are closed. */
 void bkt_plugin_close_all(void);
 

@@ -151,9 +151,9 @@ static const struct elsewhere *elsewhere_of(const struct bkt_vobj *o)
 int bkt_dataset_io(struct bkt_vobj *o, struct bkt_dsetio **out, struct bkt_err *err)
 {
     if (o->io)
-        bkt_dsetio_find(o->io, bkt_plugin_find, NULL);
+        bkt_dsetio_find(o->io, bkt_plugin_find);
     if (!o->io) {
-        BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, NULL, &o->io, err), "dataset %s",
+        BKT_TRY(err, bkt_dsetio_open(o->file->dom, o->obj, bkt_plugin_find, &o->io, err), "dataset %s",
                 bkt_vobj_place(o));
         bkt_dsetio_name(o->io, o->path);
         int rc = chunk_locator_run(o, o->io, err);

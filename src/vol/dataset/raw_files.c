@@ -409,7 +409,7 @@ static int open_segmented(struct bkt_vobj *o, const struct raws *r, bool again, 
     }
     p->obj->modified = version += 1;
     BKT_PASS(refer(o, r, again, p->obj, err));
-    return bkt_dsetio_open(o->file->dom, p->obj, NULL, NULL, &p->io, err);
+    return bkt_dsetio_open(o->file->dom, p->obj, NULL, &p->io, err);
 }
 
 /* Whether a file ends before its part of the extent does: no request beyond its end would show that it has

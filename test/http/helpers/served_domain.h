@@ -60,7 +60,7 @@ static inline struct bkt_dsetio *open_io(struct bkt_domain *d, unsigned n)
     struct bkt_dsetio       *io = NULL;
     struct bkt_id            id;
     id_of(n, &id);
-    if (bkt_domain_get(d, &id, &o, NULL) < 0 || bkt_dsetio_open(d, o, NULL, NULL, &io, NULL) < 0) {
+    if (bkt_domain_get(d, &id, &o, NULL) < 0 || bkt_dsetio_open(d, o, NULL, &io, NULL) < 0) {
         printf("dataset %u can't be opened\n", n);
         exit(1);
     }

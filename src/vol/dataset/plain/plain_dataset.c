@@ -333,7 +333,7 @@ static int open_io(struct bkt_plain_dataset *s, struct bkt_err *err)
     struct bkt_domain *dom;
     struct bkt_vfd_facts f = bkt_vfd_facts(s->file);
     BKT_PASS(bkt_vfd_domain(s->file, &dom, err));
-    BKT_PASS(bkt_dsetio_open(dom, s->v.obj, bkt_plugin_find, NULL, &s->v.io, err));
+    BKT_PASS(bkt_dsetio_open(dom, s->v.obj, bkt_plugin_find, &s->v.io, err));
     bkt_dsetio_name(s->v.io, s->v.path);
     if (s->family)
         BKT_PASS(bkt_dsetio_set_file(s->v.io, s->family, f.key, NULL, err));

@@ -148,7 +148,7 @@ static inline struct bkt_dsetio *open_io(struct world *w, unsigned n)
     struct bkt_err           err = {0};
     int                      rc  = bkt_domain_get(w->dom, &id, &o, &err);
     if (rc == BKT_OK) {
-        rc = bkt_dsetio_open(w->dom, o, NULL, NULL, &io, &err);
+        rc = bkt_dsetio_open(w->dom, o, NULL, &io, &err);
         bkt_object_release(o);
     }
     if (rc < 0) {

@@ -146,7 +146,7 @@ static void run(struct session *s)
     s->write_a = s->attr = s->link = s->unlink = s->write_b = s->resize = s->read = BKT_ENOMEM;
     if (bkt_domain_get(s->w.dom, &s->id, &o, NULL) < 0)
         return;
-    int opened = bkt_dsetio_open(s->w.dom, o, NULL, NULL, &io, NULL);
+    int opened = bkt_dsetio_open(s->w.dom, o, NULL, &io, NULL);
     bkt_object_release(o);
     if (opened < 0)
         return;
