@@ -19,17 +19,17 @@ struct concat {
     uint64_t         size;
 };
 /* One request under way.  The last part to arrive ends it. */
-struct gather {
+struct split {
     struct bkt_store *st;
     struct bkt_req   *outer;
     struct bkt_req   *inner;
     size_t            n;
     atomic_size_t     left;
-    unsigned char    *pour; /* for a sink: the bytes, passed on at the end */
+    unsigned char *for_sink; /* the bytes, passed on at the end; NULL: there is no sink */
     uint64_t          len;
 };
 
-static void gather_end(struct gather *g)
+static void split_end(struct split *g)
 {
     struct bkt_req   *o  = g->outer;
     struct bkt_store *st = g->st;
@@ -38,21 +38,21 @@ static void gather_end(struct gather *g)
             o->rc = bkt_err_copy(bkt_req_err(o), g->inner[i].rc, g->inner[i].err);
     if (o->rc == BKT_OK)
         o->n = g->len;
-    if (o->rc == BKT_OK && g->pour)
-        o->sink(o->sink_arg, 0, g->pour, (size_t)g->len);
+    if (o->rc == BKT_OK && g->for_sink)
+        o->sink(o->sink_arg, 0, g->for_sink, (size_t)g->len);
     for (size_t i = 0; i < g->n; i++)
         bkt_req_fini(&g->inner[i]);
     free(g->inner);
-    free(g->pour);
+    free(g->for_sink);
     free(g);
     bkt_store_finish(st, o);
 }
 
 static void part_done(struct bkt_req *in)
 {
-    struct gather *g = in->arg;
+    struct split *g = in->arg;
     if (atomic_fetch_sub(&g->left, 1) == 1)
-        gather_end(g);
+        split_end(g);
 }
 
 /* The part that holds byte @p off. */
@@ -75,7 +75,7 @@ static size_t parts_touched(const struct concat *j, uint64_t off, uint64_t len)
 }
 
 /* Split the request into ranges of the parts.  Zeros are written at once. */
-static void split(const struct concat *j, struct gather *g, uint64_t off, unsigned char *to)
+static void split(const struct concat *j, struct split *g, uint64_t off, unsigned char *to)
 {
     uint64_t len = g->len;
     for (size_t i = part_at(j, off); len; i++) {
@@ -101,17 +101,17 @@ static void split(const struct concat *j, struct gather *g, uint64_t off, unsign
 static void concat_get(struct concat *j, struct bkt_req *req)
 {
     uint64_t       len;
-    struct gather *g = NULL;
+    struct split *g = NULL;
     if (bkt_req_span(req, j->size, &len) < 0 || (g = calloc(1, sizeof *g)) == NULL) {
         if (req->rc == BKT_OK)
             (void)BKT_REQ_FAIL(req, BKT_ENOMEM, "GET %s: out of memory", req->key);
         bkt_store_finish(&j->base, req);
         return;
     }
-    *g                = (struct gather){.st = &j->base, .outer = req, .len = len};
+    *g = (struct split){.st = &j->base, .outer = req, .len = len};
     g->inner          = calloc(parts_touched(j, req->off, len) + 1, sizeof *g->inner);
-    g->pour           = req->sink ? malloc((size_t)len + 1) : NULL;
-    unsigned char *to = req->sink ? g->pour : bkt_req_room(req, len);
+    g->for_sink = req->sink ? malloc((size_t)len + 1) : NULL;
+    unsigned char *to = req->sink ? g->for_sink : bkt_req_room(req, len);
     if (g->inner && to)
         split(j, g, req->off, to);
     else if (req->rc == BKT_OK)
@@ -119,7 +119,7 @@ static void concat_get(struct concat *j, struct bkt_req *req)
     size_t          n    = g->n;
     struct bkt_req *reqs = g->inner;
     if (n == 0) {
-        gather_end(g);
+        split_end(g);
         return;
     }
     atomic_store(&g->left, n);

@@ -7,7 +7,10 @@
  *
  * A request that isn't in the recording is sent.  So a process whose state differs stays correct: it costs
  * requests.  For the same reason, a PUT of other bytes than the recorded ones ends as BKT_EPRECOND, as if
- * another writer had been first.  Then the object is read again, and no PUT is made for what is stored. */
+ * another writer had been first.  Then the object is read again, and no PUT is made for what is stored.
+ *
+ * Lists have names, ETags, sizes and times; whether an entry is a symbolic link (bkt_listed.is_link) is left
+ * out, as only h5bucket verify asks for it, in one process. */
 #pragma once
 
 #include <stdatomic.h>

@@ -123,8 +123,9 @@ static int make_messages(struct bkt_shared_puts *s, const struct bkt_req *reqs, 
     return BKT_OK;
 }
 
-/* Run the requests of this process, or those of the others, and wait for them. */
-static void run_some(struct bkt_store *st, struct bkt_req *reqs, size_t n, const unsigned *owner, bool others)
+/* Perform the requests of this process, or those of the others. */
+static void perform_some(struct bkt_store *st, struct bkt_req *reqs, size_t n, const unsigned *owner,
+                         bool others)
 {
     struct bkt_req_batch b;
     size_t m = 0;
@@ -149,10 +150,10 @@ static void use_outcomes(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t
     int rc = t ? bkt_recording_parse(t, outcomes, &why) : BKT_ENOMEM;
     if (rc < 0) {
         bkt_trace(BKT_TRACE_STORE, "outcomes of other processes can't be used: %s", bkt_err_reason(&why, rc));
-        run_some(s->store, reqs, n, owner, true);
+        perform_some(s->store, reqs, n, owner, true);
     } else {
         bkt_recording_play(t);
-        run_some(s->store, reqs, n, owner, true);
+        perform_some(s->store, reqs, n, owner, true);
         bkt_recording_stop(t);
         bkt_recording_record(s->recording);
         bkt_recording_add(s->recording, outcomes);
@@ -185,7 +186,7 @@ bool bkt_shared_puts_perform(struct bkt_shared_puts *s, struct bkt_req *reqs, si
               bkt_err_text(rc));
     if (rc < 0)
         return false;
-    run_some(s->store, reqs, n, owner, false);
+    perform_some(s->store, reqs, n, owner, false);
     memset(s->send_n, 0, s->comm->size * sizeof *s->send_n);
     bkt_buf_clear(&send);
     if (exchange(s, &send, &recv, NULL) < 0)
@@ -196,8 +197,8 @@ bool bkt_shared_puts_perform(struct bkt_shared_puts *s, struct bkt_req *reqs, si
 
 /* ---- the other processes ---- */
 
-/* Run the requests of a message, as far as there is memory for them. */
-static void run_message(struct bkt_store *st, const struct bkt_buf *message)
+/* Perform the requests of a message, as far as there is memory for them. */
+static void perform_message(struct bkt_store *st, const struct bkt_buf *message)
 {
     struct bkt_rd r = bkt_rd_of(message->ptr, message->len);
     size_t n = 0;
@@ -218,14 +219,14 @@ static void run_message(struct bkt_store *st, const struct bkt_buf *message)
 }
 
 /* The outcomes of a message's requests, as a recording. */
-static void run_recorded(struct bkt_store *st, const struct bkt_buf *message, struct bkt_buf *out)
+static void perform_recorded(struct bkt_store *st, const struct bkt_buf *message, struct bkt_buf *out)
 {
     struct bkt_recording *t = bkt_recording_new(false);
     bkt_buf_clear(out);
     if (!t)
         return;
     bkt_recording_record(t);
-    run_message(st, message);
+    perform_message(st, message);
     bkt_recording_stop(t);
     if (bkt_recording_emit(t, out) < 0)
         bkt_buf_clear(out);
@@ -237,7 +238,7 @@ static int serve_batch(struct bkt_shared_puts *s, struct bkt_err *err)
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf message = {0}, outcomes = {0};
     memset(s->send_n, 0, s->comm->size * sizeof *s->send_n);
     BKT_PASS(exchange(s, &outcomes, &message, err));
-    run_recorded(s->store, &message, &outcomes);
+    perform_recorded(s->store, &message, &outcomes);
     s->send_n[0] = outcomes.len;
     return exchange(s, &outcomes, &message, err);
 }

@@ -1,9 +1,9 @@
 /* PUTs of one process that several processes send.
  *
- * A flush is run by the first process of a group, whose outcomes the others get
- * (recorded_requests.h).  If a flush has
- * many objects, the connections of that process would be the bottleneck for all.  So large batches of PUTs
- * are spread: each process sends those whose keys belong to it. */
+ * The first process of a group flushes, and the others get its outcomes (recorded_requests.h).  If a flush
+ * has many objects, the connections of that process would be the bottleneck for all.  So large batches of
+ * PUTs are spread: each process sends those whose keys belong to it.  A batch beside which a caller has other
+ * work (bkt_store_perform_and()) is not spread. */
 #pragma once
 
 #include "base/os/comm.h"
@@ -31,6 +31,6 @@ BKT_NODISCARD int bkt_shared_puts_serve(struct bkt_shared_puts *s, struct bkt_er
 
 /* ---- for storage/store_wait.c ---- */
 
-/** Run a batch of bkt_store_perform() in several processes.  False: the batch isn't to be spread, and no
+/** Perform a batch of bkt_store_perform() in several processes.  False: the batch isn't to be spread, and no
  * request has begun. */
 bool bkt_shared_puts_perform(struct bkt_shared_puts *s, struct bkt_req *reqs, size_t n);

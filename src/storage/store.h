@@ -19,7 +19,11 @@
  * without conditions.
  *
  * Retries (408/429/500/502/503/504, resets, short bodies, stalls) happen below this interface, with jittered
- * back-off and within the deadline.  A failure that arrives here is final. */
+ * back-off and within the deadline.  A failure that arrives here is final.
+ *
+ * One thing is left to the reader of a directory: HSDS's directory driver writes in place, so a GET can find
+ * an object empty or cut.  Only the object's content shows that, so schema reads it again
+ * (bkt_objects_pause()). */
 #pragma once
 
 #include <pthread.h>
@@ -195,7 +199,7 @@ void bkt_store_cancelled(void);
  *  err */
 int bkt_store_perform(struct bkt_store *st, struct bkt_req *reqs, size_t n, struct bkt_err *err);
 /** As bkt_store_perform(), for @p n > 0.  @p beside (may be NULL) is called once all requests have begun,
- *  before the first is waited for. */
+ *  before the first is waited for; with it, no batch is spread over processes (shared_puts.h). */
 int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*beside)(void *arg),
                           void *arg, struct bkt_err *err);
 
@@ -233,7 +237,7 @@ struct bkt_reqs {
 };
 /** Allocate @p n zeroed requests, to be filled in.  BKT_ENOMEM. */
 BKT_NODISCARD int bkt_reqs_init(struct bkt_reqs *r, size_t n);
-/** Run all requests at once and wait for them.  Each request's rc has its own result. */
+/** Perform all requests at once.  Each request's rc has its own result. */
 void bkt_reqs_perform(struct bkt_store *st, struct bkt_reqs *r);
 void bkt_reqs_fini(struct bkt_reqs *r);
 

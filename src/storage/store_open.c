@@ -5,17 +5,17 @@
 
 #include <openssl/crypto.h>
 
-#include "storage/aws/cred/cred.h"
-#include "base/os/fork.h"
-#include "storage/http/engine.h"
-#include "base/os/pool.h"
-#include "storage/stats.h"
 #include "base/files.h"
+#include "base/os/fork.h"
+#include "base/os/pool.h"
+#include "base/url.h"
+#include "storage/aws/cred/cred.h"
+#include "storage/http/engine.h"
+#include "storage/http/tls.h"
 #include "storage/md5.h"
+#include "storage/stats.h"
 #include "storage/store.h"
 #include "storage/store_impl.h"
-#include "storage/http/tls.h"
-#include "base/url.h"
 
 static const struct bkt_store_kind kinds[] = {
     {"s3://", 5, bkt_s3_open, bkt_s3_shutdown},

@@ -1,7 +1,10 @@
-/* Worker threads of the process: decode and local file reads.
+/* Worker threads of the process, for work on bytes in memory and for the requests of a directory store.
  *
  * One pool, started on first use, ended by bkt_pool_shutdown() (the connector's terminate).  A forked child
- * has no pool until it uses one.  Jobs never call HDF5, and never wait for other jobs. */
+ * has no pool until it uses one.  Jobs never call HDF5, and never wait for other jobs or for the network.
+ * A job may wait for the file system, and for another process that changes the same object: some milliseconds
+ * before it tries again, or until a lock is free, at most for setting deadline_ms.  Such a job keeps its
+ * thread. */
 #pragma once
 
 #include <pthread.h>

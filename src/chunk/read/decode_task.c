@@ -326,7 +326,7 @@ static int use_body(struct bkt_fetch_task *k, struct bkt_err *err)
 }
 
 const struct bkt_way bkt_way_body = {
-    .ours = true, .encoded = true, .size = sizeof(struct bkt_fetch_task), .use = use_body};
+    .owns_bytes = true, .encoded = true, .size = sizeof(struct bkt_fetch_task), .use = use_body};
 
 /* ---- way `memory`: a range in memory of the task ---- */
 
@@ -401,7 +401,7 @@ static int use_memory(struct bkt_fetch_task *k, struct bkt_err *err)
     return BKT_OK;
 }
 
-const struct bkt_way bkt_way_memory = {.ours = true,
+const struct bkt_way bkt_way_memory = {.owns_bytes = true,
                                        .in_entry = true,
                                        .size = sizeof(struct memory_task),
                                        .per_chunk = sizeof(struct piece),

@@ -127,7 +127,7 @@ static void arrived(struct bkt_fetch_task *k, bool ok)
     const struct bkt_way *way = k->way;
     if (way->arrived) {
         way->arrived(k, ok);
-    } else if (ok && (way->ours || k->missing || k->range.keep)) {
+    } else if (ok && (way->owns_bytes || k->missing || k->range.keep)) {
         atomic_store(&k->users, 1);
         bkt_decode_use(k, way->encoded && !k->missing ? UINT64_MAX : k->range.len);
     } else {

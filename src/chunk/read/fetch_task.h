@@ -43,8 +43,8 @@ struct bkt_body_target {
 };
 /** A way to receive bytes. */
 struct bkt_way {
-    bool ours;      /* the bytes take memory of the task ... */
-    bool in_entry;  /* ... which is a cache entry */
+    bool owns_bytes; /* the bytes take memory of the task ... */
+    bool in_entry;   /* ... which is a cache entry */
     bool   encoded; /* the whole object is requested, of unknown length, into the request's own memory */
     size_t size;    /* bytes of its struct, which begins with a struct bkt_fetch_task ... */
     size_t per_request,

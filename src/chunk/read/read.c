@@ -50,7 +50,7 @@ static uint64_t local_cost(const struct bkt_read_call *call, uint64_t cost)
 
 static void launch(struct bkt_fetch_task *k)
 {
-    if (!k->way->ours && !k->range.keep) /* needs no memory of its own */
+    if (!k->way->owns_bytes && !k->range.keep) /* needs no memory of its own */
         k->cost = 0;
     else if (bkt_store_is_local(k->range.segs->file->store))
         k->cost = local_cost(k->call, k->cost);

@@ -7,7 +7,7 @@
 
 /* ---- ways `straight` and `runs` ---- */
 
-/* Ways `straight` and `runs`: uncompressed bytes that go to the caller's memory as they arrive.  Bytes that
+/* Uncompressed bytes that go to the caller's memory as they arrive.  Bytes that
  * no cache keeps go there run of elements by run of elements, if not in one piece.  Otherwise a merged range
  * would be received into memory of its own first, whose fresh pages cost CPU time. */
 
@@ -322,7 +322,7 @@ static void arrived(struct bkt_fetch_task *k, bool ok)
     bkt_fetch_task_leave(k);
 }
 
-const struct bkt_way bkt_way_chunks = {.ours = true,
+const struct bkt_way bkt_way_chunks = {.owns_bytes = true,
                                        .size = sizeof(struct bkt_receive_chunks_task),
                                        .per_chunk = sizeof(struct bkt_receive_chunks_piece),
                                        .begin = begin,

@@ -62,7 +62,7 @@ static bool is_ours(const struct bkt_http_op *op)
         return strcmp(sum, op->put.sum) == 0;
     }
     if (!op->reply.etag[0])
-        return size_fits && op->put.bare;
+        return size_fits && op->put.no_etag;
     return size_fits && bkt_md5_hex(op->req->put, op->req->put_len, hex) == BKT_OK &&
            bkt_etag_same(op->reply.etag, hex);
 }
@@ -150,7 +150,8 @@ static int unclear(struct bkt_http_op *op, enum bkt_retry_class class, const cha
 {
     uint64_t wait  = 0;
     op->put.unsure = true;
-    op->put.bare = op->x.wire == BKT_WIRE_OK && op->x.status == 200 && !op->trouble.len && !op->reply.etag[0];
+    op->put.no_etag =
+        op->x.wire == BKT_WIRE_OK && op->x.status == 200 && !op->trouble.len && !op->reply.etag[0];
     if (!bkt_http_may_retry(op, class, &wait)) {
         int rc = failure(op, what);
         if (rc == BKT_HTTP_AGAIN || rc == BKT_ETIME)

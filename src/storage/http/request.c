@@ -79,7 +79,7 @@ static int add_conditions(struct bkt_http_op *op)
     if (bkt_http_match(op)) {
         char        text[BKT_ETAG_MAX + 2];
         size_t      n     = strlen(op->if_match);
-        const char *match = op->bare ? bkt_etag_bare(op->if_match, &n) : op->if_match;
+        const char *match = op->unquoted ? bkt_etag_bare(op->if_match, &n) : op->if_match;
         const char *quote = lacks_quotes(op) ? "\"" : "";
         (void)snprintf(text, sizeof text, "%s%.*s%s", quote, (int)n, match, quote);
         if (!n) /* libcurl does not send a header without content, and the condition would be lost */

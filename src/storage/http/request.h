@@ -10,7 +10,7 @@
 #include "storage/store_impl.h"
 
 #define BKT_HTTP_AGAIN 1 /* from judge(): send it again at once */
-#define BKT_HTTP_LATER 2 /* from prepare(): the site keeps the op, and submits op->x later */
+#define BKT_HTTP_LATER 2 /* from prepare(): the kind of store keeps the op, and submits op->x later */
 
 /** A PUT stores its random id with the object, so that a writer whose answer was lost can see whether its PUT
  *  arrived. */
@@ -83,15 +83,15 @@ struct bkt_http_op {
     unsigned              detours; /* redirects, changes of region */
     bool                  clock_set; /* the clock was set to the server's, once */
     char                 *location; /* target of a redirect on the same server */
-    const char           *if_match, *if_none_match; /* the conditions that are sent; the site may change those
-                                                       of the request */
-    bool                  bare;     /* If-Match without quotes */
+    const char           *if_match, *if_none_match; /* the conditions that are sent; the kind of store may
+                                                       change those of the request */
+    bool                  unquoted; /* If-Match is sent without quotes */
     struct { /* owned by change_outcome.c; a DELETE uses `looking` and `failed` */
         char id[BKT_PUT_ID];        /* "": not sent */
         char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": not sent */
         bool sum_said;              /* this attempt sends it in S3's own header as well */
         bool looking;               /* a HEAD is finding out the result */
-        bool bare;                  /* the answer had S3's form, except for an ETag */
+        bool no_etag;               /* the answer had S3's form, except for an ETag */
         bool unsure;                /* an attempt may have been carried out, although its answer is unclear or
                                        never came */
         bool refused;               /* the last attempt was not carried out */

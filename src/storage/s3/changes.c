@@ -34,7 +34,7 @@ void bkt_s3_change_init(struct bkt_http *h, struct bkt_http_op *op)
                 : !writes) /* conditions of the probe are sent unchanged */
         return;
     enum bkt_s3_condition known = s->one_writer ? BKT_COND_NONE : bkt_s3_condition(s, NULL);
-    op->bare = known == BKT_COND_BARE;
+    op->unquoted = known == BKT_COND_BARE;
     if (known != BKT_COND_QUOTED && known != BKT_COND_BARE)
         op->if_match = op->if_none_match = NULL;
 }

@@ -66,9 +66,9 @@ static int begin_anew(struct part_file *p, const char head[HEAD], struct bkt_err
 /* Another process may have completed and renamed the file before this one got the lock. */
 static int lock_file(const struct part_file *p, struct bkt_err *err)
 {
-    struct stat ours, there;
-    if (flock(p->fd, LOCK_EX | LOCK_NB) == 0 && fstat(p->fd, &ours) == 0 && stat(p->path, &there) == 0 &&
-        ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+    struct stat held, there;
+    if (flock(p->fd, LOCK_EX | LOCK_NB) == 0 && fstat(p->fd, &held) == 0 && stat(p->path, &there) == 0 &&
+        held.st_ino == there.st_ino && held.st_dev == there.st_dev)
         return BKT_OK;
     BKT_FAIL(err, BKT_EBUSY, "%s: another h5bucket get is at work on it; wait for its end", p->path);
 }

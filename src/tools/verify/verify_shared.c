@@ -1,3 +1,4 @@
+/* Verification by several processes: units of chunks and names, and the reports about them. */
 #include "tools/verify/verify.h"
 
 #include <stdio.h>

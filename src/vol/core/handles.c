@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bkt_config.h"
-#include "base/os/comm.h"
 #include "base/map.h"
+#include "base/os/comm.h"
+#include "bkt_config.h"
 #include "vol/core/hid.h"
 #include "vol/core/vol.h"
 

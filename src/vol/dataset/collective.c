@@ -1,3 +1,4 @@
+/* Collective transfers: each chunk is fetched or stored by one process, and its elements are exchanged. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -56,5 +56,5 @@ struct bkt_fore_counts {
     uint64_t known, unknown; /* structures that libhdf5 asked for: found before, and the others */
     uint64_t round_trips, requests, bytes; /* of the files that were closed; page_cache.h */
 };
-/** The sums so far; HDF5's lock guards them. */
+/** The sums so far, for tests; HDF5's lock guards them. */
 struct bkt_fore_counts bkt_foresight_counts(void);
