@@ -230,8 +230,8 @@ static int scope_for(const void *base)
     return global && dladdr(global, &other) && other.dli_fbase != base ? RTLD_DEEPBIND : 0;
 }
 
-/* A path to the file that leads to no library yet: the dynamic linker takes a path that it knows for the same
- * library, although the file behind it is another. */
+/* A path to the file that leads to no library yet.  The dynamic linker takes a path that it knows for the
+ * same library, although the file behind it is another. */
 static void new_path(int fd, char *path, size_t size)
 {
     void *known = NULL;

@@ -1,4 +1,4 @@
-/* Reading ahead of the program: the data that a pattern predicts are read into the caches, on threads of the
+/* Reading ahead of the program.  The data that a pattern predicts are read into the caches, on threads of the
  * process, while the program works on what it has.
  *
  *   slabs      a dataset read in steps of one size: the next steps, within setting read_ahead

@@ -495,8 +495,8 @@ void bkt_chunk_select(const struct bkt_dsetio *io, const uint64_t *coord, struct
     }
 }
 
-/* The copy of a dataset that belongs to its written chunks: the domain must be free to close, and the dataset
- * to be deleted, while some chunks are kept. */
+/* The copy of a dataset that belongs to its written chunks.  While chunks are kept, the domain may be closed,
+ * and the dataset be deleted. */
 
 int bkt_dset_copy_filters(const struct bkt_dset *from, struct bkt_dset *to)
 {

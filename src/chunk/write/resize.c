@@ -9,8 +9,8 @@
  * The next writer that lets the dataset grow, in this process or another, first does the remaining work.
  *
  * [R1] If the smaller extent can't be stored, nothing has changed.  Once it is stored, the shrink has
- * happened: chunks that can't be deleted then are tried again by the next flush, which reports them, and
- * before the dataset grows. */
+ * happened.  The next flush tries again to delete chunks that could not be deleted, and reports them; so does
+ * a call that lets the dataset grow. */
 #include <string.h>
 
 #include "base/map.h"

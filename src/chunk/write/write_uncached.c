@@ -1,6 +1,6 @@
-/* Large requests: whole chunks go straight from the caller's memory to the store, encoded on workers, or
- * unchanged if they lie there in one piece and need no encoding.  The call waits for them.  They don't pass
- * the cache, where data that fill it several times over would only evict each other. */
+/* Large requests: whole chunks go straight from the caller's memory to the store.  Workers encode them.
+ * Chunks that need no encoding and lie in memory as a whole are sent from there.  The call waits for them.
+ * They don't pass the cache, where data that fill it several times over would only evict each other. */
 #include "base/os/thread.h"
 #include "chunk/write/plan.h"
 

@@ -199,9 +199,9 @@ static void renew_metas(unsigned char *file, const struct walk *w)
     }
 }
 
-/* Check all pages that a reader of the main database can reach: page numbers, kinds, places and lengths of
- * nodes, order of keys, equal depth, no page in two places.  Then write both meta pages again, without a list
- * of free pages.
+/* Check all pages that a reader of the main database can reach.  The check covers page numbers, kinds, places
+ * and lengths of nodes, the order of keys, equal depth, and that no page is in two places.  Then write
+ * both meta pages again, without a list of free pages.
  * @param bytes  a copy that no other program changes; aligned to 8 */
 static int check_file(unsigned char *bytes, size_t n, struct bkt_err *err)
 {

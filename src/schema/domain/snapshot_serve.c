@@ -5,7 +5,7 @@
  * current is parsed from there, once, and all others are requested as usual.
  *
  * An object of the snapshot is as fresh as the list was.  So it is used for the first load of that object
- * only, within a minute of the list, and not after this process has changed or refreshed the object. */
+ * only, within a minute of the list.  An object that this process has changed or refreshed is requested. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * 5. deletions.
  *
  * Each phase begins when the one before has ended.  For a domain without a document, which nobody finds,
- * phases 1 to 3 are one.  If several groups lose links, a group that also gains links is stored twice: its
+ * phases 1 to 3 are one.  If several groups lose links, a group that also gains links is stored twice.  Its
  * new links may be to objects that another group loses.  flush_wave.c writes the objects of a phase. */
 #include <stdlib.h>
 #include <string.h>

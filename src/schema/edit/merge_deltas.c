@@ -357,8 +357,8 @@ void bkt_renamed_prune(struct bkt_change *c)
             free(bkt_map_del(c->renamed, at.key, at.n));
 }
 
-/* Fill in c->held, the attributes that have to wait: those by the old name of an attribute without a place,
- * then those that lose their new names to these, and so on. */
+/* Fill in c->held, the attributes that have to wait.  First come those by the old name of an attribute that
+ * has no place, then those that lose their new names to the former, and so on. */
 static int hold_renamed(struct bkt_domain *d, struct bkt_change *c, const json_t *stored, struct bkt_err *err)
 {
     bkt_map_clear(&c->held, NULL);

@@ -1,6 +1,6 @@
 /* Attributes and links: JSON <-> model.  Both are entries with a name, a time, and a number in the order of
  * creation.  A value that doesn't fit its type makes only this attribute unusable; `bad` has the reason.  A
- * senseless entry stays visible as a link of class OTHER, which can be listed but not followed: one bad link
+ * senseless entry stays visible as a link of class OTHER, which can be listed but not followed.  One bad link
  * must not hide the others of its group. */
 #include <stdio.h>
 #include <stdlib.h>

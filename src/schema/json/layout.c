@@ -456,9 +456,9 @@ static bool rows_name_files(const struct bkt_layout *l)
     return l->cls == BKT_D_CHUNKED_REF_INDIRECT && !l->file_uri && !l->n_segments;
 }
 
-/* HSDS 0.9 asks for chunks of 1 MiB and finds several of HDF5's (hyper_dims) in each: whole multiples, the
- * last dimensions first, as long as the dataset is larger.  Their offsets go from one of its servers to
- * another in a URL of 8,190 bytes. */
+/* HSDS 0.9 asks for chunks of 1 MiB and finds several of HDF5's (hyper_dims) in each.  These are whole
+ * multiples, the last dimensions first, as long as the dataset is larger.  Their offsets go
+ * from one of its servers to another in a URL of 8,190 bytes. */
 static void hyper_chunk(const struct bkt_dset *d, uint64_t *dims)
 {
     const uint64_t least = 1U << 20, most = 256;
