@@ -353,6 +353,7 @@ int64_t bkt_store_ahead(struct bkt_store *st) { return st->ops->ahead ? st->ops-
 
 const char *bkt_store_uri(const struct bkt_store *st) { return st->uri; }
 bool        bkt_store_is_local(const struct bkt_store *st) { return st->ops->local; }
+bool        bkt_store_is_directory(const struct bkt_store *st) { return st->ops->directory; }
 bool        bkt_store_is_readonly(const struct bkt_store *st) { return st->ops->readonly; }
 
 int bkt_store_turn(struct bkt_store *st, const char *key)

@@ -17,7 +17,8 @@ struct bkt_lists {
 };
 
 struct bkt_store_ops {
-    bool        local;    /* no round trips */
+    bool        local;     /* no round trips */
+    bool        directory; /* objects are files in a directory */
     bool        readonly;
     bool        many_lists; /* lists with several prefixes or with cuts are requested side by side */
     bool        decorator; /* passes requests on to another store, which counts them */

@@ -301,7 +301,7 @@ static bool fits_cache(const struct bkt_read_call *call)
             return false;
         if (!t->grid.n_chunks)
             continue;
-        kept_by_system &= strncmp(bkt_store_uri(bkt_domain_store(t->io->dom)), "file:", 5) == 0 &&
+        kept_by_system &= bkt_store_is_directory(bkt_domain_store(t->io->dom)) &&
                           (raw || (!by_reference(t) && bkt_chunk_object_is_unencoded(t->io)));
         if (t->io->var)
             continue;

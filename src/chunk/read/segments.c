@@ -292,7 +292,7 @@ size_t bkt_read_segments_span(const struct bkt_read_segments *s, size_t i, const
 /* A mem: store has no latency to save. */
 static bool costs(const struct bkt_store *st)
 {
-    return !bkt_store_is_local(st) || strncmp(bkt_store_uri(st), "file:", 5) == 0;
+    return !bkt_store_is_local(st) || bkt_store_is_directory(st);
 }
 
 /* Bytes of the block around a small range, one of n. */

@@ -118,7 +118,7 @@ static int target_uri(const struct bkt_domain *d, const struct target *t, size_t
     *local            = false;
     if (t->place != PLACE_NAMED) {
         BKT_PASS(bkt_buf_addf(what, "%s%.*s", t->scheme, (int)bucket_n, t->rest));
-    } else if (strncmp(uri, "file:", 5) == 0) { /* the sibling directory */
+    } else if (bkt_store_is_directory(d->store)) { /* the sibling directory */
         *local = true;
         BKT_PASS(bkt_buf_addf(what, "%.*s/%.*s", (int)(slash - uri), uri, (int)bucket_n, t->rest));
     } else {
@@ -191,7 +191,7 @@ static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store
                          struct bkt_err *err)
 {
     const char *own = bkt_store_uri(d->store), *path = uri + 7, *slash = strrchr(path, '/');
-    BKT_FAIL_IF(err, strncmp(own, "file:", 5) != 0, BKT_EACCES,
+    BKT_FAIL_IF(err, !bkt_store_is_directory(d->store), BKT_EACCES,
                 "reference to %s: only a domain on this machine may refer to files on it", uri);
     BKT_FAIL_IF(err, !is_clean(path + 1), BKT_EINVAL,
                 "reference to \"%.200s\": empty, \".\" or \"..\" components", BKT_SHOWN(uri));

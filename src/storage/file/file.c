@@ -327,6 +327,7 @@ static int file_may_put(struct bkt_store *base, const char *key, struct bkt_err 
 }
 
 static const struct bkt_store_ops file_ops = {.local = true,
+                                              .directory = true,
                                               .start = file_start,
                                               .list = bkt_dir_list,
                                               .may_put = file_may_put,
@@ -334,8 +335,12 @@ static const struct bkt_store_ops file_ops = {.local = true,
                                               .end_turn = bkt_dir_unlock,
                                               .ahead = bkt_dir_ahead,
                                               .close = file_close};
-static const struct bkt_store_ops file_ops_readonly = {
-    .local = true, .readonly = true, .start = file_start, .list = bkt_dir_list, .close = file_close};
+static const struct bkt_store_ops file_ops_readonly = {.local = true,
+                                                       .directory = true,
+                                                       .readonly = true,
+                                                       .start = file_start,
+                                                       .list = bkt_dir_list,
+                                                       .close = file_close};
 
 /* Writing needs the scratch directory.  Other permissions are checked by writing, which also reports a link
  * that is in the way. */

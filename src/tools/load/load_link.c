@@ -49,13 +49,14 @@ static int check_reader(struct load_job *l, const char *uri, struct bkt_err *err
 
 int load_file_uri(struct load_job *l, const char *uri, char **out, struct bkt_err *err)
 {
-    const char *own = bkt_store_uri(bkt_domain_store(l->file->dom));
+    const struct bkt_store *st = bkt_domain_store(l->file->dom);
+    const char *own = bkt_store_uri(st);
     if (l->o->link_path && l->src->n_parts == 1 &&
         strcmp(uri, l->src->parts[0].uri) == 0) /* not for files that the source refers to */
         uri = l->o->link_path;
     int rc = in_own(own, uri, out);
     BKT_PASS_MEM(err, rc);
-    BKT_FAIL_IF(err, strncasecmp(uri, "file:///", 8) == 0 && strncmp(own, "file:", 5) != 0, BKT_EACCES,
+    BKT_FAIL_IF(err, strncasecmp(uri, "file:///", 8) == 0 && !bkt_store_is_directory(st), BKT_EACCES,
                 "%s: a domain in %s can't refer to a local file; put the file into a bucket first, "
                 "give its future name by --linkpath, or load without --link",
                 uri, own);

@@ -168,8 +168,7 @@ static herr_t grow(hid_t dset, hid_t space)
 static bool holds_elements(hid_t from, hid_t dst, hid_t dcpl)
 {
     const struct bkt_vobj *o = bkt_vobj_of_id(dst);
-    return !bkt_copy_is_outside(from, dcpl) ||
-           (o && strncmp(bkt_store_uri(bkt_domain_store(o->file->dom)), "file:", 5) != 0);
+    return !bkt_copy_is_outside(from, dcpl) || (o && !bkt_store_is_directory(bkt_domain_store(o->file->dom)));
 }
 
 static hid_t create(const struct bkt_copier *c, hid_t from, hid_t dst, const char *name, hid_t type,

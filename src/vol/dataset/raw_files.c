@@ -154,7 +154,7 @@ static int list(struct bkt_domain *dom, hid_t dapl, hid_t dcpl, struct raws *r, 
     char prefix[1024], name[4096];
     int  n   = H5Pget_external_count(dcpl);
     r->v     = calloc(n > 0 ? (size_t)n : 1, sizeof *r->v);
-    r->local = strncmp(bkt_store_uri(bkt_domain_store(dom)), "file:", 5) == 0;
+    r->local = bkt_store_is_directory(bkt_domain_store(dom));
     BKT_FAIL_IF(err, n <= 0, BKT_EFORMAT,
                 "its layout refers to external files, but its creation list has none");
     BKT_NEED(err, r->v);

@@ -20,11 +20,6 @@ struct bkt_vfd_file *bkt_vfd_open_twin(const struct bkt_vfd_shared *shared, cons
     return f;
 }
 
-static bool is_folder(const struct bkt_store *st)
-{
-    return strncmp(bkt_store_uri(st), "file:", 5) == 0;
-}
-
 int bkt_vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *size, char *etag, size_t n_etag,
                  struct bkt_err *err)
 {
@@ -41,7 +36,7 @@ int bkt_vfd_stat(const char *name, const struct bkt_settings *set, uint64_t *siz
     int rc = bkt_store_perform(st, &req, 1, err);
     if (rc == BKT_OK) {
         *size = req.size;
-        if (is_folder(st))
+        if (bkt_store_is_directory(st))
             bkt_stamp(req.size, req.mtime, req.etag);
         (void)snprintf(etag, n_etag, "%s", req.etag);
     }
@@ -87,7 +82,8 @@ struct bkt_vfd_file *bkt_vfd_first_behind(hid_t object)
 
 struct bkt_vfd_facts bkt_vfd_facts(struct bkt_vfd_file *f)
 {
-    return (struct bkt_vfd_facts){f->st, f->key, &f->version, f->size, is_folder(f->st), f->fore, f->pages};
+    return (struct bkt_vfd_facts){f->st,   f->key,  &f->version, f->size, bkt_store_is_directory(f->st),
+                                  f->fore, f->pages};
 }
 
 int bkt_vfd_domain(struct bkt_vfd_file *f, struct bkt_domain **out, struct bkt_err *err)
