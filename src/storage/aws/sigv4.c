@@ -98,15 +98,22 @@ static int print_canonical(const struct bkt_sign_input *in, const struct headers
     return bkt_buf_addf(out, "\n%s", in->payload_hash);
 }
 
+/* @p h: gets the headers that are signed; they borrow @p date */
+static int canonical_request(const struct bkt_sign_input *in, char date[17], struct headers *h,
+                             struct bkt_buf *out, struct bkt_err *err)
+{
+    BKT_PASS(check(in, err));
+    BKT_PASS(amz_date(in->now, date, err));
+    collect_headers(in, date, h);
+    BKT_PASS_MEM(err, print_canonical(in, h, out));
+    return BKT_OK;
+}
+
 int bkt_sign_canonical(const struct bkt_sign_input *in, struct bkt_buf *out, struct bkt_err *err)
 {
     struct headers headers = {.n = 0};
     char date[17];
-    BKT_PASS(check(in, err));
-    BKT_PASS(amz_date(in->now, date, err));
-    collect_headers(in, date, &headers);
-    BKT_PASS_MEM(err, print_canonical(in, &headers, out));
-    return BKT_OK;
+    return canonical_request(in, date, &headers, out, err);
 }
 
 /* ---- hashes ---- */
@@ -197,10 +204,7 @@ int bkt_sign(const struct bkt_sign_input *in, struct bkt_sign_key *cache, struct
     unsigned char mac[32];
     char signature[65];
 
-    BKT_PASS(check(in, err));
-    BKT_PASS(amz_date(in->now, out->amz_date, err));
-    collect_headers(in, out->amz_date, &headers);
-    BKT_PASS_MEM(err, print_canonical(in, &headers, &canonical));
+    BKT_PASS(canonical_request(in, out->amz_date, &headers, &canonical, err));
     BKT_PASS(bkt_sign_string(in, &canonical, &string, err));
     BKT_PASS(signing_key(in, out->amz_date, key, err));
     BKT_FAIL_IF(err, !hmac(key->key, sizeof key->key, string.ptr, string.len, mac), BKT_EIO,
