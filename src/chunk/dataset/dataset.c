@@ -409,6 +409,16 @@ int bkt_dsetio_open(struct bkt_domain *dom, const struct bkt_object *obj, bkt_fi
     return BKT_OK;
 }
 
+int bkt_dsetio_open_places(struct bkt_domain *dom, const struct bkt_object *obj, bkt_bad_place_fn *bad,
+                           void *arg, struct bkt_dsetio **out, struct bkt_err *err)
+{
+    BKT_PASS(bkt_dsetio_open(dom, obj, NULL, out, err));
+    (*out)->places_only = true;
+    (*out)->bad_place = bad;
+    (*out)->bad_arg = arg;
+    return BKT_OK;
+}
+
 void bkt_chunk_file_free(void *p)
 {
     struct bkt_chunk_file *f = p;

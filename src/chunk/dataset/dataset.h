@@ -43,6 +43,9 @@ struct bkt_chunk_file {
 
 enum bkt_where { BKT_AT_NONE, BKT_AT_OBJECTS, BKT_AT_CONTIGUOUS, BKT_AT_CHUNKS, BKT_AT_TABLE };
 
+/** Called for a chunk with an impossible place, which is left out then. */
+typedef void bkt_bad_place_fn(const uint64_t *coord, const struct bkt_err *why, void *arg);
+
 /** See chunk.h.  `where` decides which members have a meaning. */
 struct bkt_dsetio {
     struct bkt_domain *dom;
@@ -84,13 +87,18 @@ struct bkt_dsetio {
     struct bkt_chunk_file *given; /* the file of all references, among `files`; NULL: the layout names it */
     /* OBJECTS: chunk objects hold the output of HDF5's own filters (pipe) */
     bool hdf5;
-    /* For callers that only ask where chunks lie; set right after opening. */
-    bool places_only; /* files are named, not opened: nothing can be read */
-    /* Called for each chunk with an impossible place, which is left out then; NULL: the first such chunk is
-     * an error. */
-    void (*bad_place)(const uint64_t *coord, const struct bkt_err *why, void *arg);
+    /* of bkt_dsetio_open_places() */
+    bool places_only;
+    bkt_bad_place_fn *bad_place;
     void *bad_arg;
 };
+
+/** As bkt_dsetio_open(), for a caller that only asks where chunks lie (bkt_chunk_iter()): files are named and
+ *  not opened, so they need not be accessible, and nothing can be read.
+ *  @param bad  called with @p arg; NULL: the first chunk with an impossible place is an error */
+BKT_NODISCARD int bkt_dsetio_open_places(struct bkt_domain *dom, const struct bkt_object *obj,
+                                         bkt_bad_place_fn *bad, void *arg, struct bkt_dsetio **out,
+                                         struct bkt_err *err);
 
 /** The coordinate of a chunk by its number, row-major in the grid of all chunks.  False: the extent has no
  * such chunk. */

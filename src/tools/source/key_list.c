@@ -148,8 +148,7 @@ static int count_linked(struct bkt_domain *d, const struct bkt_object *o, struct
         struct bkt_chunk_info one = {true, l->offset, l->size, 0, l->file_uri};
         return l->size ? on_chunk(NULL, &one, &c) : BKT_OK;
     }
-    BKT_PASS(bkt_dsetio_open(d, o, NULL, &io, err));
-    io->places_only = true; /* the files need not be accessible */
+    BKT_PASS(bkt_dsetio_open_places(d, o, NULL, NULL, &io, err));
     return bkt_chunk_iter(io, on_chunk, &c, err);
 }
 

@@ -250,13 +250,9 @@ void bkt_verify_refs(struct bkt_verify *v, const char *path, const struct bkt_ob
         check_raw(v, path, o);
     if (!bkt_layout_is_linked(&o->dset.layout))
         return;
-    int rc = bkt_dsetio_open(v->d, o, bkt_plugin_find, &w.io, &err);
-    if (rc == BKT_OK) {
-        w.io->places_only = true;
-        w.io->bad_place   = on_bad_place;
-        w.io->bad_arg     = &w;
-        rc                = bkt_chunk_iter(w.io, on_chunk, &w, &err);
-    }
+    int rc = bkt_dsetio_open_places(v->d, o, on_bad_place, &w, &w.io, &err);
+    if (rc == BKT_OK)
+        rc = bkt_chunk_iter(w.io, on_chunk, &w, &err);
     if (w.bad > BKT_VERIFY_REPORTED)
         bkt_verify_problem(v, "reference", path, o->id.text, "and %llu more chunks",
                            (unsigned long long)(w.bad - BKT_VERIFY_REPORTED));
@@ -464,13 +460,11 @@ void bkt_verify_chunks(struct bkt_verify *v, const struct bkt_reached *r)
     if (o->dset.layout.cls == BKT_D_NONE)
         return;
     int rc = deep_open(v, r->path, o, &d, &err);
-    rc = rc ? rc : bkt_dsetio_open(v->d, o, bkt_plugin_find, &places, &err);
+    rc = rc ? rc : bkt_dsetio_open_places(v->d, o, skip_place, NULL, &places, &err);
     if (rc == BKT_OK) {
-        d->reached          = r;
+        d->reached = r;
         d->named = v->is_listed && bkt_type_has_refs(o->dset.type);
-        places->places_only = true;
-        places->bad_place   = skip_place;
-        rc                  = bkt_chunk_iter(places, on_deep, d, &err);
+        rc = bkt_chunk_iter(places, on_deep, d, &err);
     }
     if (d && d->io && d->n)
         flush(d);

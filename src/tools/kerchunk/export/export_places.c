@@ -247,11 +247,9 @@ static int objects(struct walk *w)
 static int references(struct walk *w, const struct bkt_object *o)
 {
     struct bkt_dsetio *io = NULL;
-    int rc = bkt_dsetio_open(w->io->dom, o, NULL, &io, w->err);
-    if (rc == BKT_OK) {
-        io->places_only = true;
+    int rc = bkt_dsetio_open_places(w->io->dom, o, NULL, NULL, &io, w->err);
+    if (rc == BKT_OK)
         rc = bkt_chunk_iter(io, on_reference, w, w->err);
-    }
     bkt_dsetio_close(io);
     return rc;
 }
