@@ -204,7 +204,8 @@ int bkt_store_perform(struct bkt_store *st, struct bkt_req *reqs, size_t n, stru
 int bkt_store_perform_and(struct bkt_store *st, struct bkt_req *reqs, size_t n, void (*beside)(void *arg),
                           void *arg, struct bkt_err *err);
 
-/** Requests that one thread waits for; see store_impl.h. */
+/** Requests that one thread waits for.  For src/storage only (store_impl.h has its functions); it is here
+ *  because struct bkt_await holds one. */
 struct bkt_req_batch {
     pthread_mutex_t lock;
     pthread_cond_t  done;
