@@ -102,6 +102,21 @@ def test_a_domain_is_replaced_only_with_force(b):
 
 
 @dir_only
+def test_the_scheme_of_a_local_file_is_in_any_case(b):
+    if not b.odd:
+        return
+    f, allow = os.path.join(b.tmp, "scheme.h5"), {"H5BUCKET_ALLOW": "file://" + b.tmp}
+    ok(b.run_any(b.odd, "small", f))
+    for name in ("file://" + f, "FILE://" + f):
+        for options in ([], ["--link"]):
+            d = b.new()
+            ok(b.run("load", *options, name, d, env=allow))
+            ok(b.run("diff", d, f, env=allow))
+            assert b.json("verify", "--deep", d, env=allow)[0]["n_problems"] == 0
+        ok(b.run("chunks", name))
+
+
+@dir_only
 def test_messages_of_extend_name_what_they_are_about(b):
     if not b.odd:
         return

@@ -195,9 +195,11 @@ static int resolve_local(struct bkt_domain *d, const char *uri, struct bkt_store
                 "reference to %s: only a domain on this machine may refer to files on it", uri);
     BKT_FAIL_IF(err, !is_clean(path + 1), BKT_EINVAL,
                 "reference to \"%.200s\": empty, \".\" or \"..\" components", BKT_SHOWN(uri));
-    BKT_CLEANUP(bkt_freep) char *dir = strndup(uri, (size_t)(slash - uri) + (slash == path));
-    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0};
-    BKT_NEED(err, dir && bkt_buf_addf(&full, "file://%s", path) >= 0);
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf full = {0}; /* its scheme is in lower case */
+    BKT_NEED(err, bkt_buf_addf(&full, "file://%s", path) >= 0);
+    BKT_CLEANUP(bkt_freep)
+    char *dir = strndup(bkt_buf_str(&full), (size_t)(slash - uri) + (slash == path));
+    BKT_NEED(err, dir);
     if (has_prefix(bkt_buf_str(&full), own, strlen(own))) {
         const char *in_own = bkt_buf_str(&full) + strlen(own);
         *store             = d->store;

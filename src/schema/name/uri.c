@@ -354,6 +354,11 @@ int bkt_name_parse(const char *name, const struct bkt_settings *set, enum bkt_na
 
 /* ---- plain HDF5 files ---- */
 
+const char *bkt_name_local_path(const char *name)
+{
+    return strncasecmp(name, "file:///", 8) == 0 ? name + strlen("file://") : NULL;
+}
+
 static int add_local(const char *path, struct bkt_buf *out, struct bkt_err *err)
 {
     BKT_PASS_MEM(err, bkt_buf_add_str(out, "file://"));

@@ -29,6 +29,8 @@ struct bkt_name {
  *          BKT_EINVAL: it is a domain's, but malformed */
 BKT_NODISCARD int bkt_name_parse(const char *name, const struct bkt_settings *set, enum bkt_name_use use,
                                  struct bkt_name *out, struct bkt_err *err);
+/** The path in file:///path, the scheme in any case; NULL: the name is another one.  Borrowed. */
+const char *bkt_name_local_path(const char *name);
 /** The full name of the plain HDF5 file that @p name may mean instead of a domain: "s3://bucket/key" or
  *  "https://host/path" as the program wrote it, or "file:///path".  Pointer files and the default bucket are
  *  followed.  Appended to @p out.  No network.

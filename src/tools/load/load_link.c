@@ -85,7 +85,7 @@ static int open_as(struct load_job *l, const char *name, hid_t *out, struct bkt_
 int load_open_beside(void *load, const char *name, hid_t *out, struct bkt_err *err)
 {
     struct load_job *l = load;
-    const char  *from  = strncmp(l->src->name, "file:///", 8) == 0 ? l->src->name + 7 : l->src->name;
+    const char *path = bkt_name_local_path(l->src->name), *from = path ? path : l->src->name;
     bool local = !bkt_vfd_takes(from);
     const char  *slash = strrchr(from, '/');
     BKT_FAIL_IF(err, bkt_vfd_takes(name) || (*name == '/' && !local), BKT_EACCES,

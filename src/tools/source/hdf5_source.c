@@ -56,7 +56,7 @@ static int member_list(const char *name, const struct bkt_settings *set, hid_t *
     *out = h5_native_list();
     if (*out < 0)
         return h5_fail(err, "making an access list");
-    if (bkt_vfd_takes(name) && strncmp(name, "file:", 5) != 0)
+    if (bkt_vfd_takes(name) && !bkt_name_local_path(name))
         return bkt_vfd_set(*out, name, set, err);
     return H5Pset_fapl_sec2(*out) < 0 ? h5_fail(err, "making an access list") : BKT_OK;
 }
@@ -64,7 +64,8 @@ static int member_list(const char *name, const struct bkt_settings *set, hid_t *
 /* file:///x is /x for HDF5's own driver. */
 static const char *local_name(const char *name)
 {
-    return strncmp(name, "file:///", 8) == 0 ? name + 7 : name;
+    const char *path = bkt_name_local_path(name);
+    return path ? path : name;
 }
 
 /* @p set: whether HDF5 took the driver for s->fapl */

@@ -1,4 +1,5 @@
 /* Names of files that libhdf5 opens through the driver: the program's, and those that links in it name. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -32,6 +33,8 @@ int bkt_vfd_open_store(const char *name, const struct bkt_settings *set, struct 
     BKT_FAIL_IF(err, !cut || !cut[1], BKT_EINVAL, "%s: the file's name is missing", name);
     BKT_CLEANUP(bkt_freep) char *uri = strndup(full, (size_t)(cut - full) + (local && cut == rest));
     *key                             = strdup(cut + 1);
+    for (char *c = uri; c && *c && *c != ':'; c++) /* a store's scheme is in lower case */
+        *c = (char)tolower((unsigned char)*c);
     int rc = uri && *key ? bkt_store_open(uri, set, st, err) : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     if (rc < 0) {
         free(*key);

@@ -50,6 +50,7 @@ static const struct {
     {"local: sibling, longer name", "file", "file://%s/si", "sib/f.h5", NULL, NULL},
     {"local: absolute", "file", "*", "file:///etc/hosts", NULL, NULL},
     {"local: absolute, allowed", "file", "file:///etc", "file:///etc/hosts", "file:///etc", "hosts"},
+    {"local: absolute, capitals", "file", "file:///etc", "FILE:///etc/hosts", "file:///etc", "hosts"},
     {"local: absolute with a way up", "file", "file:///etc", "file:///etc/../etc/hosts", NULL, ""},
     {"local: S3 of the same name, allowed", "file", "s3://bk", "s3://bk/ext/f.h5", "s3://bk", "ext/f.h5"},
 };
