@@ -21,6 +21,8 @@
 #include "chunk/write/write_cache.h"
 #include "schema/edit/edit.h"
 
+#define TRIES 8 /* marks of other writers that are cleared for one call */
+
 struct resize {
     struct bkt_dsetio *io;
     struct bkt_write_cache  *d;
@@ -315,27 +317,49 @@ static int shrink(struct resize *r, const uint64_t *dims, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* Deletes what an earlier shrink has left, of this process or of a killed one, before it could be seen again.
- * The end of that work is stored at once: other writers that let the dataset grow must not repeat it over
- * elements that are written there next. */
-static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
+/* Whether an earlier shrink isn't all stored: its chunks, or the end of its mark. */
+static bool has_mark(const struct bkt_dsetio *io, const struct bkt_wset *ws)
 {
-    struct resize r;
-    if (!io->ds->trim && !bkt_edit_trim_waits(io->dom, &io->obj->id))
-        return BKT_OK;
-    BKT_PASS(begin(&r, io, err));
-    bool marked = io->ds->trim || r.ws->marked;
-    int rc = io->ds->trim ? clear_marked(&r, io->ds, err) : BKT_OK;
-    r.ws->marked = rc < 0 && marked;
-    end(&r);
-    if (rc < 0 || !marked)
-        return rc;
-    BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
-    return bkt_domain_flush_object(io->dom, &io->obj->id, err);
+    return io->ds->trim || (ws->marked && bkt_edit_trim_waits(io->dom, &io->obj->id));
 }
 
-/* Stores an earlier shrink if the dataset is to grow from @p dims.  That flush may show what other writers
- * have made of the extent.  A dimension that the caller doesn't shrink must not lose what they added. */
+/* Deletes what an earlier shrink has left, of this process or of a killed one, before it could be seen again.
+ * The end of that work is stored at once: other writers that let the dataset grow must not repeat it over
+ * elements that are written there next.  If that fails, the next call does it. */
+static int clear_mark(struct bkt_dsetio *io, bool *more, struct bkt_err *err)
+{
+    struct resize r;
+    BKT_PASS(begin(&r, io, err));
+    *more = has_mark(io, r.ws);
+    r.ws->marked |= *more;
+    int rc = io->ds->trim ? clear_marked(&r, io->ds, err) : BKT_OK;
+    end(&r);
+    if (rc < 0 || !*more)
+        return rc;
+    BKT_PASS(bkt_chunks_flush_dataset(io->dom, &io->obj->id, err));
+    BKT_PASS(bkt_domain_flush_object(io->dom, &io->obj->id, err));
+    r.ws->marked = false;
+    return BKT_OK;
+}
+
+/* What is stored then may have the mark of another writer's shrink. */
+static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
+{
+    bool more = true;
+    for (unsigned i = 0; more && i < TRIES && (io->ds->trim || bkt_edit_trim_waits(io->dom, &io->obj->id));
+         i++)
+        BKT_PASS(clear_mark(io, &more, err));
+    return BKT_OK;
+}
+
+void bkt_chunks_follow_extent(uint64_t *dims, const uint64_t *before, const uint64_t *now, unsigned rank)
+{
+    for (unsigned d = 0; d < rank; d++)
+        if (dims[d] >= before[d])
+            dims[d] = dims[d] == before[d] ? now[d] : bkt_max_u64(dims[d], now[d]);
+}
+
+/* Stores an earlier shrink if the dataset is to grow from @p dims. */
 static int clear_to_grow(struct bkt_dsetio *io, uint64_t *dims, struct bkt_err *err)
 {
     uint64_t before[BKT_MAX_RANK];
@@ -344,9 +368,7 @@ static int clear_to_grow(struct bkt_dsetio *io, uint64_t *dims, struct bkt_err *
     if (!shrinks(dims, before, io->rank))
         return BKT_OK;
     BKT_PASS(clear_before(io, err));
-    for (unsigned d = 0; d < io->rank; d++)
-        if (dims[d] >= before[d])
-            dims[d] = dims[d] == before[d] ? now[d] : bkt_max_u64(dims[d], now[d]);
+    bkt_chunks_follow_extent(dims, before, now, io->rank);
     return BKT_OK;
 }
 

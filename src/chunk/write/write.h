@@ -46,6 +46,10 @@ BKT_NODISCARD int bkt_write_datasets(const struct bkt_write *writes, size_t n, s
  *  @return BKT_OK; a failure: nothing has changed.  Chunks that can't be deleted any more are left to
  *          bkt_chunks_trim() */
 BKT_NODISCARD int bkt_chunks_resize(struct bkt_dsetio *io, const uint64_t *dims, struct bkt_err *err);
+/** The extent @p dims was chosen when the dataset had the extent @p before.  Meanwhile a flush has shown that
+ *  other writers made it @p now.  A dimension that the caller doesn't shrink keeps what they added.
+ *  @param dims  changed; rank entries, as in the others */
+void bkt_chunks_follow_extent(uint64_t *dims, const uint64_t *before, const uint64_t *now, unsigned rank);
 /** Try again to delete the chunks outside of smaller extents; part of a flush.  A failure is reported once,
  *  and does no harm: the dataset has a mark of it (schema/edit/extent.c). */
 BKT_NODISCARD int bkt_chunks_trim(struct bkt_domain *dom, struct bkt_err *err);

@@ -131,12 +131,18 @@ void bkt_wset_respace(struct bkt_wset *ws)
     ws->slice_space = OWN_SPACE | ++ws->cache->n_spaces;
 }
 
+/* Whether a mark of a shrink may be in the store, which only the set knows. */
+static bool has_mark(const struct bkt_wset *ws)
+{
+    return ws->untrimmed || (ws->marked && bkt_edit_trim_waits(ws->cache->dom, &ws->id));
+}
+
 /* Whether the set has no dirty chunk, and isn't in use.  To free it costs requests if the dataset is written
  * to again. */
 static bool is_idle(const struct bkt_wset *ws)
 {
     struct bkt_map_at at = {.pos = 0};
-    if (ws->users || ws->untrimmed || ws->serial + ws->cache->trim_at / 2 > ws->cache->n_asked)
+    if (ws->users || has_mark(ws) || ws->serial + ws->cache->trim_at / 2 > ws->cache->n_asked)
         return false;
     while (bkt_map_walk(ws->chunks, &at)) {
         const struct bkt_wchunk *c = at.value;

@@ -95,7 +95,7 @@ static int may_change(struct bkt_vobj *o, struct bkt_err *err)
 struct resize {
     struct bkt_vobj *o;
     struct bkt_dsetio *io;
-    const uint64_t *dims;
+    uint64_t dims[BKT_MAX_RANK];
 };
 
 /* Processes that act together keep no elements in memory: chunks that were cut are stored now, once.  If they
@@ -115,14 +115,20 @@ static int resize(void *arg, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* The part that each process does for itself before the change.  @p same: the extent is that already */
-static int prepare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_dsetio **io, bool *same,
+/* The part that each process does for itself before the change.  If changes take up too much memory, they are
+ * stored here, which may show other writers' extents.
+ * @param dims  the program's, which may change
+ * @param same  receives whether the extent is that already */
+static int prepare(struct bkt_vobj *o, uint64_t *dims, struct bkt_dsetio **io, bool *same,
                    struct bkt_err *err)
 {
     const struct bkt_dset *d = &o->obj->dset;
+    uint64_t before[BKT_MAX_RANK];
     BKT_FAIL_IF(err, d->space.cls != BKT_S_SIMPLE, BKT_EINVAL,
                 "a dataset without dimensions can't be extended");
+    memcpy(before, d->space.dims, d->space.rank * sizeof *before);
     BKT_PASS(bkt_file_begin_change(o->file, BKT_ACL_UPDATE, "changing a dataset's extent", err));
+    bkt_chunks_follow_extent(dims, before, d->space.dims, d->space.rank);
     *same = memcmp(d->space.dims, dims, d->space.rank * sizeof *dims) == 0;
     if (*same) /* even then HDF5 refuses the call for a dataset that can't change */
         return bkt_is_virtual(o) ? BKT_OK : may_change(o, err);
@@ -156,10 +162,11 @@ static int compare(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 
 int bkt_dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bkt_err *err)
 {
-    struct resize r = {.o = o, .dims = dims};
+    struct resize r = {.o = o};
     bool same = false;
-    BKT_PASS(bkt_comm_agree(o->file->comm, prepare(o, dims, &r.io, &same, err), err));
-    BKT_PASS(compare(o, dims, err));
+    memcpy(r.dims, dims, o->obj->dset.space.rank * sizeof *dims);
+    BKT_PASS(bkt_comm_agree(o->file->comm, prepare(o, r.dims, &r.io, &same, err), err));
+    BKT_PASS(compare(o, r.dims, err));
     if (same)
         return BKT_OK;
     bkt_dataset_chunks_changed();

@@ -1,5 +1,8 @@
 /* Datasets that grow and shrink: the elements that come back, refused calls, and elements that were never
  * written. */
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "h5tests/helpers/compare_write.h"
 #include "h5tests/helpers/must_succeed_file.h"
 #include "h5tests/write/data/chunked_list.h"
@@ -118,7 +121,7 @@ static void unfilled_stored(hid_t f, struct out *o) { all_shrunk(f, o, read_each
 /* ---- with another writer ---- */
 
 /* Several chunk objects. */
-enum { LONG = 8192, WIDE = 64 };
+enum { LONG = 8192, WIDE = 64, SMALL = 400, FIRST = 4 };
 
 static void all_written(hid_t d, int base)
 {
@@ -159,6 +162,53 @@ static void say_refreshed(hid_t file, hid_t d, struct out *o)
     say_all(d, o);
 }
 
+static hid_t open_small(hid_t file, int i)
+{
+    char name[32];
+    (void)snprintf(name, sizeof name, "small%d", i);
+    return TRY(H5Dopen2(file, name, H5P_DEFAULT));
+}
+
+static void make_small(hid_t file, int n)
+{
+    char name[32];
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof name, "small%d", i);
+        TRY(H5Dclose(
+            make_dataset(file, name, &(struct made){.dims = {1}, .max = {H5S_UNLIMITED}, .chunk = {4}})));
+    }
+}
+
+static void grow_small(hid_t file, int i)
+{
+    const hsize_t n = 2;
+    hid_t d = open_small(file, i);
+    TRY(H5Dset_extent(d, &n));
+    TRY(H5Dclose(d));
+}
+
+static void use_small(hid_t file, int i)
+{
+    hid_t d = open_small(file, i);
+    write_numbers(d, 0, 1, i, 1);
+    TRY(H5Dclose(d));
+}
+
+/* The directory takes no bytes during the call. */
+static void fail_to_grow(hid_t d, hsize_t n, struct out *o)
+{
+    struct rlimit was, none;
+    if (!o->ours)
+        return;
+    TRY(getrlimit(RLIMIT_FSIZE, &was));
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = was.rlim_max};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    TRY(setrlimit(RLIMIT_FSIZE, &none));
+    (void)H5Dset_extent(d, &n); /* in S3 it succeeds */
+    TRY(setrlimit(RLIMIT_FSIZE, &was));
+    TRY(H5Eclear2(H5E_DEFAULT));
+}
+
 /* The writer that made the datasets has nothing in its memory of what another one stored in them. */
 static void beside_another(hid_t mine, hid_t other, struct out *o)
 {
@@ -193,6 +243,40 @@ static void beside_another(hid_t mine, hid_t other, struct out *o)
     TRY(H5Fflush(mine, H5F_SCOPE_LOCAL));
     TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
     say_refreshed(mine, d, o);
+    /* that this one has shrunk the dataset, too, shows when the other one lets it grow */
+    TRY(H5Drefresh(e));
+    along(e, 0, 100);
+    TRY(H5Drefresh(d));
+    along(d, 0, 50);
+    along(e, 0, LONG);
+    say_all(e, o);
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    say_refreshed(mine, d, o);
+    /* the other one writes to many datasets before it lets this one grow again */
+    TRY(H5Drefresh(e));
+    all_written(e, 6000);
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    along(e, 0, LONG / 4);
+    for (int i = 0; i < SMALL / 10; i++)
+        use_small(other, i);
+    along(e, 0, LONG);
+    all_written(e, 7000);
+    TRY(H5Drefresh(d));
+    along(d, 0, LONG + 1);
+    TRY(H5Fflush(mine, H5F_SCOPE_LOCAL));
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    say_refreshed(mine, d, o);
+    /* to let it grow succeeds only at the second attempt */
+    TRY(H5Drefresh(e));
+    along(e, 0, LONG / 4);
+    fail_to_grow(e, LONG, o);
+    along(e, 0, LONG);
+    all_written(e, 8000);
+    TRY(H5Drefresh(d));
+    along(d, 0, LONG + 1);
+    TRY(H5Fflush(mine, H5F_SCOPE_LOCAL));
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    say_refreshed(mine, d, o);
     TRY(H5Dclose(d));
     TRY(H5Dclose(e));
     /* one lets the columns grow, the other one takes rows away */
@@ -215,12 +299,8 @@ static void beside_another(hid_t mine, hid_t other, struct out *o)
     TRY(H5Dclose(e));
 }
 
-static void another_writer(hid_t f, struct out *o)
+static void make_beside(hid_t mine)
 {
-    const char *name = new_name(o, "beside.h5");
-    hid_t fapl = new_fapl(o), also = o->ours ? fapl_ours("test.max_object=255M;test.write_cache=16K") : TRY(H5Pcopy(fapl));
-    hid_t mine = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl));
-    (void)f;
     TRY(H5Dclose(make_dataset(mine, "row", &(struct made){.dims = {8}, .chunk = {8}})));
     TRY(H5Dclose(make_dataset(
         mine, "long",
@@ -230,9 +310,21 @@ static void another_writer(hid_t f, struct out *o)
                                              .dims = {2 * WIDE, WIDE},
                                              .max = {H5S_UNLIMITED, H5S_UNLIMITED},
                                              .chunk = {WIDE, WIDE}})));
+    make_small(mine, SMALL / 10);
+}
+
+/* @p settings  of the writer that makes the file */
+static void two_writers(struct out *o, const char *settings, void (*make)(hid_t mine),
+                        void (*act)(hid_t mine, hid_t other, struct out *o))
+{
+    const char *name = new_name(o, "beside.h5");
+    hid_t fapl = o->ours ? fapl_ours(settings) : new_fapl(o);
+    hid_t also = o->ours ? fapl_ours("test.max_object=255M;test.write_cache=16K") : TRY(H5Pcopy(fapl));
+    hid_t mine = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl));
+    make(mine);
     TRY(H5Fflush(mine, H5F_SCOPE_LOCAL));
     hid_t other = TRY(H5Fopen(name, H5F_ACC_RDWR, also));
-    beside_another(mine, other, o);
+    act(mine, other, o);
     TRY(H5Fclose(other));
     TRY(H5Fclose(mine));
     TRY(H5Fdelete(name, fapl));
@@ -240,11 +332,65 @@ static void another_writer(hid_t f, struct out *o)
     TRY(H5Pclose(fapl));
 }
 
+static void another_writer(hid_t f, struct out *o)
+{
+    (void)f;
+    two_writers(o, NULL, make_beside, beside_another);
+}
+
+/* ---- with another writer, and more changes than fit setting meta_cache ---- */
+
+static void append_row(hid_t d, hsize_t row)
+{
+    const hsize_t at[] = {row, 0}, n[] = {1, FIRST};
+    int v[FIRST];
+    for (int i = 0; i < FIRST; i++)
+        v[i] = (int)row * FIRST + i;
+    along(d, 0, row + 1);
+    hid_t s = TRY(H5Dget_space(d)), m = TRY(H5Screate_simple(2, n, NULL));
+    TRY(H5Sselect_hyperslab(s, H5S_SELECT_SET, at, NULL, n, NULL));
+    TRY(H5Dwrite(d, H5T_NATIVE_INT, m, s, H5P_DEFAULT, v));
+    TRY(H5Sclose(m));
+    TRY(H5Sclose(s));
+}
+
+/* Extents of many datasets wait for a flush, which comes in a call that lets "wide" grow. */
+static void full_of_changes(hid_t mine, hid_t other, struct out *o)
+{
+    hid_t d = TRY(H5Dopen2(mine, "wide", H5P_DEFAULT)), e = TRY(H5Dopen2(other, "wide", H5P_DEFAULT));
+    for (int i = 0; i < SMALL; i++) {
+        append_row(e, FIRST + (hsize_t)i);
+        TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+        along(d, 1, FIRST + 1 + (hsize_t)i);
+        grow_small(mine, i);
+    }
+    TRY(H5Dclose(e));
+    say_refreshed(mine, d, o);
+    TRY(H5Dclose(d));
+}
+
+static void make_many(hid_t mine)
+{
+    TRY(H5Dclose(make_dataset(mine, "wide",
+                              &(struct made){.rank = 2,
+                                             .dims = {FIRST, FIRST},
+                                             .max = {H5S_UNLIMITED, H5S_UNLIMITED},
+                                             .chunk = {WIDE, WIDE}})));
+    make_small(mine, SMALL);
+}
+
+static void full_of_extents(hid_t f, struct out *o)
+{
+    (void)f;
+    two_writers(o, "meta_cache=0", make_many, full_of_changes);
+}
+
 static const struct write_case cases[] = {
     {"extents grow and shrink", extents, NULL},
     {"what HDF5 refuses to make, and to make larger", chunks_longer_than_it_gets, NULL},
     {"no fill value: shrunk and grown again", unfilled, unfilled_stored},
     {"another writer stores elements and extents", another_writer, NULL},
+    {"another writer stores extents, and many extents wait", full_of_extents, NULL},
 };
 
 int main(void) { return compare_write_main(cases, COUNT(cases)); }
