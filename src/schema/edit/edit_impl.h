@@ -237,6 +237,9 @@ void bkt_renamed_prune(struct bkt_change *c); /* forget those that have their ne
 
 /** A PUT of the present extent has failed, or its answer was lost. */
 void bkt_extent_tried(struct bkt_change *c);
+/** The object in memory has become what the stored version @p stored and the change make together.  If it is
+ *  made smaller than that from now on, it shrinks. */
+void bkt_extent_seen(struct bkt_change *c, const struct bkt_space *stored);
 /** A dataset's part of bkt_replay(). */
 BKT_NODISCARD int bkt_replay_extent(const struct bkt_change *c, json_t *stored, struct bkt_err *err);
 

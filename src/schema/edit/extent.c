@@ -144,6 +144,13 @@ int bkt_edit_trimmed(struct bkt_domain *d, const struct bkt_id *dset, struct bkt
     return BKT_OK;
 }
 
+void bkt_extent_seen(struct bkt_change *c, const struct bkt_space *stored)
+{
+    struct bkt_extent_change *x = c->extent;
+    for (unsigned i = 0; x && x->resized && i < stored->rank; i++)
+        x->old[i] = bkt_max_u64(x->old[i], stored->dims[i]);
+}
+
 bool bkt_edit_trim_waits(const struct bkt_domain *d, const struct bkt_id *dset)
 {
     const struct bkt_change *c = d->edits ? bkt_map_get(d->edits->changes, dset->text, BKT_ID_LEN) : NULL;

@@ -33,12 +33,16 @@ static int merge_fresh(struct bkt_domain *d, struct bkt_change *c, const struct 
                        struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_json_decrefp) json_t *j = NULL;
+    struct bkt_space stored = {.rank = 0};
     c->foreign = true;
     BKT_PASS(bkt_json_load(r->body.ptr, r->body.len, &j, err));
+    if (c->extent)
+        BKT_PASS(bkt_space_parse(json_object_get(j, "shape"), &stored, err));
     BKT_PASS(bkt_replay(d, c, j, false, err));
     bkt_buf_clear(&c->text);
     BKT_PASS(bkt_json_dump(j, &c->text, err));
     BKT_PASS(bkt_change_adopt(d, c, r->etag, err));
+    bkt_extent_seen(c, &stored);
     BKT_PASS(take_equal(c, r, err));
     bkt_buf_fini(&c->text);
     bkt_buf_fini(&c->obj->stored);

@@ -252,6 +252,16 @@ static void beside_another(hid_t mine, hid_t other, struct out *o)
     say_all(e, o);
     TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
     say_refreshed(mine, d, o);
+    /* it shrinks to less than the other one has made of it, but more than it was here */
+    TRY(H5Drefresh(e));
+    along(d, 0, LONG + 10);
+    along(e, 0, LONG + 20);
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
+    TRY(H5Drefresh(d));
+    along(d, 0, LONG + 15);
+    say_refreshed(mine, d, o);
+    TRY(H5Drefresh(e));
+    say_all(e, o);
     /* the other one writes to many datasets before it lets this one grow again */
     TRY(H5Drefresh(e));
     all_written(e, 6000);
