@@ -210,16 +210,24 @@ static bool has_code(const struct bkt_http_op *op, const char *const *codes, siz
     return is_any(e.code, codes, n);
 }
 
+static bool is_listed(long status, const long *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == status)
+            return true;
+    return false;
+}
+
 /* Whether the refusal is a proxy's, a gateway's or a firewall's: a page, or a status that S3 doesn't give. */
 static bool is_foreign(const struct bkt_http_op *op)
 {
-    static const long s3[] = {401, 403, 404, 405, 408, 409, 411, 412, 416, 429};
-    if (op->reply.is_s3 || op->x.status < 400 || op->x.status >= 500)
+    static const long s3[] = {401, 403, 404, 408, 409, 412, 416, 429}, not_pages[] = {400, 405, 411, 501};
+    long status = op->x.status;
+    if (op->reply.is_s3)
         return false;
-    for (size_t i = 0; i < BKT_COUNT(s3); i++)
-        if (s3[i] == op->x.status)
-            return false;
-    return op->x.status != 400 || op->reply.is_page;
+    if (is_listed(status, not_pages, BKT_COUNT(not_pages)))
+        return op->reply.is_page;
+    return status >= 400 && status < 500 && !is_listed(status, s3, BKT_COUNT(s3));
 }
 
 static const char *misfit(struct bkt_http *h, struct bkt_http_op *op)
