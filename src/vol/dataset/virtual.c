@@ -113,7 +113,7 @@ static int open_in_domain(struct bkt_file *f, const char *name, hid_t *out, stru
 
 static int open_in_native(hid_t file, const char *name, hid_t *out, struct bkt_err *err)
 {
-    if (H5Lexists(file, name, H5P_DEFAULT) <= 0) {
+    if (H5Oexists_by_name(file, name, H5P_DEFAULT) <= 0) { /* not by the link: it may lead nowhere */
         (void)H5Eclear2(H5E_DEFAULT);
         BKT_FAIL(err, BKT_ENOENT, "no dataset %s", name);
     }

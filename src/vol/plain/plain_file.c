@@ -1,7 +1,9 @@
 #include "vol/plain/plain_file.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "schema/name/pointer_file.h"
 #include "vol/core/hid.h"
@@ -64,6 +66,12 @@ static bool may_be_file(const char *path, hid_t fapl)
     return !strstr(path, "://") && (drivers || (stat(path, &st) == 0 && S_ISREG(st.st_mode)));
 }
 
+/* HDF5 takes a file that its driver can't open for missing, and looks for the name elsewhere. */
+static bool can_read(const char *path, hid_t fapl)
+{
+    return H5Pget_driver(fapl) != H5FD_SEC2 || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+}
+
 /* @p any: a file of another format is for HDF5 to refuse. */
 static int open_native(const char *name, bool any, unsigned flags, hid_t like, hid_t *out,
                        struct bkt_err *err)
@@ -79,7 +87,7 @@ static int open_native(const char *name, bool any, unsigned flags, hid_t like, h
     BKT_CLEANUP(bkt_hid_closep) hid_t fapl = bkt_native_fapl(like);
     *out = H5I_INVALID_HID;
     BKT_NEED_H5(err, fapl >= 0, "H5Pset_vol");
-    if (!said && !any && !has_image(like) && !is_hdf5(path, fapl))
+    if (!said && !has_image(like) && !(any ? can_read(path, fapl) : is_hdf5(path, fapl)))
         return BKT_ENOENT;
     return BKT_PASS_H5(err, *out = H5Fopen(path, flags, fapl), "opening a plain HDF5 file");
 }

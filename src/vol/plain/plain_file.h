@@ -12,7 +12,7 @@
 BKT_NODISCARD int bkt_native_file(const char *path, unsigned flags, hid_t like, hid_t *out,
                                   struct bkt_err *err);
 /** As bkt_native_file(), for the file that a link or virtual dataset names.  A file that is not HDF5's is
- * BKT_EHDF5: HDF5 fails then, too. */
+ * BKT_EHDF5: HDF5 fails then, too.  A file that can't be read is BKT_ENOENT: HDF5 goes on with its search. */
 BKT_NODISCARD int bkt_native_linked(const char *path, unsigned flags, hid_t like, hid_t *out,
                                     struct bkt_err *err);
 

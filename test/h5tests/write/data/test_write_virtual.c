@@ -1,6 +1,9 @@
 /* Virtual datasets: made, read and written through their mappings, with sources in the same file, in others,
  * or missing. */
+#include <linux/capability.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "h5tests/helpers/compare_write.h"
 
@@ -33,11 +36,16 @@ static void source_file(const struct out *o, const char *leaf, const char *name,
     H5Pclose(fapl);
 }
 
+static bool has_folders(void)
+{
+    const char *base = getenv("BKT_H5_WRITE");
+    return !base || !strstr(base, "://");
+}
+
 /* Not in a bucket, where it would be an object. */
 static void file_of_text(const struct out *o, const char *leaf)
 {
-    const char *base = getenv("BKT_H5_WRITE");
-    FILE *file = base && strstr(base, "://") ? NULL : fopen(new_name(o, leaf), "w");
+    FILE *file = has_folders() ? fopen(new_name(o, leaf), "w") : NULL;
     if (!file)
         return;
     (void)fputs("not HDF5's format", file);
@@ -604,6 +612,78 @@ static void resized(hid_t f, struct out *o)
     H5Eclear2(H5E_DEFAULT);
 }
 
+/* The superuser may read every file, unless it gives that right up. */
+static void may_read_all(bool yes)
+{
+    const unsigned rights = 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH;
+    struct __user_cap_header_struct of = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct v[2];
+    CHECK(syscall(SYS_capget, &of, v) == 0, "capget");
+    v[0].effective = yes ? v[0].effective | (rights & v[0].permitted) : v[0].effective & ~rights;
+    CHECK(syscall(SYS_capset, &of, v) == 0, "capset");
+}
+
+static void plain_source(const struct out *o, const char *folder, int first, mode_t mode)
+{
+    const hsize_t ten[] = {10};
+    char name[1000];
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    mkdir(new_name(o, folder), 0777);
+    snprintf(name, sizeof name, "%s/u.h5", new_name(o, folder));
+    H5Pset_vol(fapl, H5VL_NATIVE, NULL);
+    hid_t g = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    H5Dclose(dataset(g, "x", 1, ten, NULL, first));
+    H5Lcreate_soft("/none", g, "nowhere", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(g);
+    H5Pclose(fapl);
+    CHECK(chmod(name, mode) == 0, "%s", name);
+}
+
+static void say_found(hid_t f, struct out *o, const char *const *folders, size_t n)
+{
+    char list[3000] = "";
+    for (size_t i = 0; i < n; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ":" : "", new_name(o, folders[i]));
+    setenv("HDF5_VDS_PREFIX", list, 1);
+    setenv("HDF5_EXT_PREFIX", list, 1);
+    may_read_all(false);
+    say_dataset(f, "x", H5P_DEFAULT, o);
+    say_dataset(f, "nowhere", H5P_DEFAULT, o);
+    hid_t d = H5Dopen2(f, "link", H5P_DEFAULT);
+    say_result(o, "the link", d);
+    if (d >= 0)
+        H5Dclose(d);
+    may_read_all(true);
+    unsetenv("HDF5_VDS_PREFIX");
+    unsetenv("HDF5_EXT_PREFIX");
+}
+
+/* HDF5 takes a plain file that it can't open for missing and looks into the next folder.  A link in a source
+ * that leads nowhere is a missing dataset. */
+static void write_unreadable(hid_t f, struct out *o)
+{
+    static const char *const folders[] = {"ua", "ub"}, *const names[] = {"x", "nowhere"};
+    const hsize_t ten[] = {10};
+    hid_t s = H5Screate_simple(1, ten, NULL);
+    if (has_folders()) {
+        plain_source(o, "ua", 100, 0);
+        plain_source(o, "ub", 200, 0666);
+    }
+    for (size_t i = 0; i < COUNT(names); i++) {
+        hid_t p = list_with_fill(-1);
+        H5Pset_virtual(p, s, "u.h5", names[i], s);
+        say_created(o, names[i], H5Dcreate2(f, names[i], H5T_STD_I32LE, s, H5P_DEFAULT, p, H5P_DEFAULT));
+        H5Pclose(p);
+    }
+    H5Lcreate_external("u.h5", "x", f, "link", H5P_DEFAULT, H5P_DEFAULT);
+    if (has_folders()) {
+        say_found(f, o, folders, 1);
+        say_found(f, o, folders + 1, 1);
+        say_found(f, o, folders, 2);
+    }
+    H5Sclose(s);
+}
+
 static const struct write_case cases[] = {
     {"fixed mappings, in this file, in another, and nowhere", write_fixed, read_fixed},
     {"mappings as long as their sources", write_unlimited, read_unlimited},
@@ -615,6 +695,7 @@ static const struct write_case cases[] = {
     {"sources mapped as a whole, which change afterwards", write_whole, NULL},
     {"lists of virtual datasets, and their copies", write_lists, read_lists},
     {"folders in which sources are looked for", write_prefixes, read_prefixes},
+    {"sources that can't be opened, and links in them that lead nowhere", write_unreadable, NULL},
     {"a dataset that is its own source", write_itself, NULL},
     {"virtual datasets grow and shrink around their mappings", resized, NULL},
 };
