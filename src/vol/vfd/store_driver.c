@@ -211,6 +211,7 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
         rc = open_named(f, name, flags, &err);
     }
     if (rc == BKT_OK) {
+        bkt_err_clear(&refusal); /* of another of a link's names */
         f->other = vfd_all_open;
         vfd_all_open = f;
         return &f->pub;

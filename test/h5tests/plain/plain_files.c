@@ -228,6 +228,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
             a->until = waves_from + waves[i];
     if (several.folder)
         answer_file(r, a);
+    else if (strstr(r->target, "refused"))
+        answer_error(a, 403, "AccessDenied", "");
     else if (strstr(r->target, ".raw"))
         answer_object(r, a, raw, sizeof raw - 1, "\"raw\"");
     else if (!strstr(r->target, ".h5"))

@@ -48,7 +48,8 @@ extern const size_t            plain_fills_n;
 bool plain_dataset(hid_t file, const char *name, hid_t type, const struct plain_form *form,
                    const struct plain_filters *filters, const struct plain_fill *fill);
 
-/** Serve a file from now on, under any name but those with ".raw": they have the 36 bytes 0..9a..z.  The server begins with the first call. */
+/** Serve a file from now on, under any name but those with ".raw": they have the 36 bytes 0..9a..z, and those
+ * with "refused", which are HTTP 403.  The server begins with the first call. */
 const char *plain_serve(const char *path);
 /** Serve the files of a folder from now on, at most 32 of them; others don't exist.  Returns the address of
  * the folder.  NULL: no folder any more. */

@@ -11,6 +11,7 @@
 #include "storage/stats.h"
 #include "storage/store.h"
 #include "vol/dataset/plain/plain_read.h"
+#include "vol/plain/plain_file.h"
 #include "vol/vfd/store_driver.h"
 
 enum { SIDE = 256, CUT = 64, FILES = 8, BLOCK = 16 };
@@ -191,6 +192,8 @@ static void write_text_view(hid_t file)
 static void write_all(void)
 {
     hid_t file = plain_new(path, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    must_do(H5Lcreate_external("/refused/s0.h5", "/", file, "found beside", H5P_DEFAULT, H5P_DEFAULT), "link");
+    must_do(H5Lcreate_external("/refused/refused.h5", "/", file, "refused", H5P_DEFAULT, H5P_DEFAULT), "link");
     (void)H5Gclose(must_id(H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "group"));
     for (size_t i = 0; i < BKT_COUNT(views); i++)
         write_view(file, &views[i]);
@@ -342,6 +345,32 @@ static void test_odd_files(const struct bkt_settings *set)
     (void)plain_serve_folder(NULL);
 }
 
+/* ---- external links ---- */
+
+/* HDF5 tries several names.  Only if it opens none of them, the server's refusal is the reason. */
+static void test_links(const struct bkt_settings *set)
+{
+    static const struct {
+        const char *path;
+        bool opens, refused;
+    } cases[] = {{"found beside/group", true, false},
+                 {"found beside/none", false, false},
+                 {"refused/group", false, true},
+                 {"none", false, false}};
+    hid_t remote = must_id(plain_open(plain_serve(path), set), "open");
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_err err = {.n = 0};
+        hid_t o = H5I_INVALID_HID;
+        int rc = bkt_native_open(remote, cases[i].path, H5P_DEFAULT, &o, &err);
+        bool refused = err.n && strstr(err.frame[0].msg, "HTTP 403");
+        CHECK((rc == BKT_OK) == cases[i].opens && refused == cases[i].refused, "%s: %d, %s", cases[i].path, rc,
+              bkt_err_reason(&err, rc));
+        if (rc == BKT_OK)
+            (void)H5Oclose(o);
+    }
+    (void)H5Fclose(remote);
+}
+
 /* ---- requests ---- */
 
 /* Eight files, each with 16 chunks behind the bytes that come with the open. */
@@ -418,6 +447,7 @@ int main(void)
     write_all();
     test_values(&set);
     test_odd_files(&set);
+    test_links(&set);
     test_requests(&set);
     bkt_vfd_term();
     bkt_settings_fini(&set);
