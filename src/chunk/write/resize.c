@@ -29,6 +29,7 @@ struct resize {
     struct bkt_wset   *ws;
     uint64_t           old[BKT_MAX_RANK], new[BKT_MAX_RANK]; /* extent where there may be elements; where
                                                                 there are to be */
+    bool alone;                                              /* no other process writes to the dataset */
     bool               listed;                               /* gone and cut are filled in */
     struct bkt_buf     gone, cut;                            /* stored chunks, rank coordinates each */
 };
@@ -59,9 +60,15 @@ static enum where where_is(const struct resize *r, const uint64_t *coord)
 
 static size_t one_coord(const struct resize *r) { return r->io->rank * sizeof(uint64_t); }
 
+static bool is_alone(const struct bkt_dsetio *io)
+{
+    return bkt_domain_is_new(io->dom) || bkt_edit_new_object(io->dom, &io->obj->id) ||
+           strcmp(bkt_domain_settings(io->dom)->writers, "one") == 0;
+}
+
 static int begin(struct resize *r, struct bkt_dsetio *io, struct bkt_err *err)
 {
-    *r = (struct resize){.io = io, .d = bkt_write_cache_of(io->dom, true)};
+    *r = (struct resize){.io = io, .d = bkt_write_cache_of(io->dom, true), .alone = is_alone(io)};
     BKT_NEED(err, r->d);
     (void)pthread_mutex_lock(&r->d->window.lock);
     r->ws = bkt_wset_of(r->d, io);
@@ -87,6 +94,13 @@ static int fill_run(struct bkt_wchunk *c, uint64_t off, uint64_t n, struct bkt_e
     return bkt_wchunk_mark(c, off, n, err);
 }
 
+/* Whether elements beyond the extent are overwritten.  HDF5 does it in all dimensions: a chunk that the
+ * program encoded (H5Dwrite_chunk) may have such elements. */
+static bool is_filled(const struct resize *r, unsigned d)
+{
+    return r->alone || is_shrunk(r, d);
+}
+
 /* Row by row of the fastest dimension: all of a row lies outside, or its end.  Elements beyond the largest
  * extent are left alone, since bkt_chunk_reach() doesn't count them. */
 static int cut_off(const struct resize *r, struct bkt_wchunk *c, struct bkt_err *err)
@@ -94,7 +108,7 @@ static int cut_off(const struct resize *r, struct bkt_wchunk *c, struct bkt_err 
     const struct bkt_dsetio *io  = c->ws->io;
     unsigned                 m   = io->rank - 1;
     uint64_t row = io->cdims[m], org = c->coord[m] * row;
-    uint64_t in = !is_shrunk(r, m) ? row : r->new[m] > org ? r->new[m] - org : 0;
+    uint64_t in = !is_filled(r, m) ? row : r->new[m] > org ? r->new[m] - org : 0;
     const uint64_t          *max = io->ds->space.maxdims;
     uint64_t                 end = bkt_min_u64(row, max[m] - org);
     BKT_PASS(bkt_fill_check(io, c->coord, true, err));
@@ -106,7 +120,7 @@ static int cut_off(const struct resize *r, struct bkt_wchunk *c, struct bkt_err 
         bool     out  = false, beyond = false;
         for (unsigned d = m; d-- > 0; rest /= io->cdims[d]) {
             uint64_t at = c->coord[d] * io->cdims[d] + rest % io->cdims[d];
-            out |= is_shrunk(r, d) && at >= r->new[d];
+            out |= is_filled(r, d) && at >= r->new[d];
             beyond |= at >= max[d];
         }
         uint64_t from = out ? 0 : in;
@@ -172,10 +186,8 @@ static int find_stored(struct resize *r, struct bkt_err *err)
  * they may have stored chunks of it, too. */
 static int list_stored(struct resize *r, struct bkt_err *err)
 {
-    struct bkt_domain *dom = r->io->dom;
-    bool seen = !bkt_domain_is_new(dom) && !bkt_edit_new_object(dom, &r->io->obj->id);
     (void)pthread_mutex_lock(&r->d->window.lock);
-    bool stored = seen || !r->ws->is_new || bkt_wset_any_stored(r->ws);
+    bool stored = !r->alone || !r->ws->is_new || bkt_wset_any_stored(r->ws);
     bkt_wset_wait(r->ws);
     stored |= bkt_wset_any_stored(r->ws);
     (void)pthread_mutex_unlock(&r->d->window.lock);

@@ -61,6 +61,55 @@ static void chunks_longer_than_it_gets(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* ---- elements beyond the extent ---- */
+
+enum { SIDE = 256, INSIDE = 2 * SIDE + 88 }; /* a chunk object of its own; the extent ends in the third one */
+
+static void say_all(hid_t d, struct out *o)
+{
+    hsize_t dims[2] = {1, 1};
+    hid_t s = TRY(H5Dget_space(d));
+    TRY(H5Sget_simple_extent_dims(s, dims, NULL));
+    int *v = numbers_from(dims[0] * dims[1], 0, 0);
+    say_space(o, s);
+    say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    say_bytes(o, "values", v, dims[0] * dims[1] * sizeof *v);
+    free(v);
+    TRY(H5Sclose(s));
+}
+
+/* The chunk that the program encodes has elements beyond the extent.  The shrink of one dimension cuts it. */
+static void encoded_chunk(hid_t f, struct out *o, bool stored)
+{
+    const hsize_t at[] = {2 * SIDE, 2 * SIDE}, less[] = {INSIDE - 50, INSIDE}, more[] = {3 * SIDE, 3 * SIDE};
+    hid_t d = make_dataset(f, "encoded",
+                           &(struct made){.rank = 2,
+                                          .dims = {INSIDE, INSIDE},
+                                          .max = {H5S_UNLIMITED, H5S_UNLIMITED},
+                                          .chunk = {SIDE, SIDE}});
+    int *v = numbers_from(SIDE * SIDE, 1, 1);
+    TRY(H5Dwrite_chunk(d, H5P_DEFAULT, 0, at, SIDE * SIDE * sizeof *v, v));
+    free(v);
+    if (stored)
+        TRY(H5Fflush(f, H5F_SCOPE_LOCAL));
+    TRY(H5Dset_extent(d, less));
+    TRY(H5Dset_extent(d, more));
+    say_all(d, o);
+    TRY(H5Dclose(d));
+}
+
+static void encoded(hid_t f, struct out *o)
+{
+    const char *name = new_name(o, "alone.h5");
+    hid_t fapl = o->ours ? fapl_ours("writers=one") : new_fapl(o);
+    hid_t alone = TRY(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl));
+    encoded_chunk(f, o, false);
+    encoded_chunk(alone, o, true);
+    TRY(H5Fclose(alone));
+    TRY(H5Fdelete(name, fapl));
+    TRY(H5Pclose(fapl));
+}
+
 /* ---- no fill value, and nothing left ---- */
 
 static void say_read(struct out *o, hid_t f, const char *name)
@@ -129,19 +178,6 @@ static void all_written(hid_t d, int base)
     hid_t s = TRY(H5Dget_space(d));
     TRY(H5Sget_simple_extent_dims(s, dims, NULL));
     write_all_numbers(d, dims[0] * dims[1], base, 1);
-    TRY(H5Sclose(s));
-}
-
-static void say_all(hid_t d, struct out *o)
-{
-    hsize_t dims[2] = {1, 1};
-    hid_t s = TRY(H5Dget_space(d));
-    TRY(H5Sget_simple_extent_dims(s, dims, NULL));
-    int *v = numbers_from(dims[0] * dims[1], 0, 0);
-    say_space(o, s);
-    say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
-    say_bytes(o, "values", v, dims[0] * dims[1] * sizeof *v);
-    free(v);
     TRY(H5Sclose(s));
 }
 
@@ -399,6 +435,7 @@ static const struct write_case cases[] = {
     {"extents grow and shrink", extents, NULL},
     {"what HDF5 refuses to make, and to make larger", chunks_longer_than_it_gets, NULL},
     {"no fill value: shrunk and grown again", unfilled, unfilled_stored},
+    {"a chunk with elements beyond the extent is cut", encoded, NULL},
     {"another writer stores elements and extents", another_writer, NULL},
     {"another writer stores extents, and many extents wait", full_of_extents, NULL},
 };
