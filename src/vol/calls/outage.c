@@ -38,12 +38,14 @@ void bkt_outage_answer(H5VL_optional_args_t *args)
 bool bkt_outage_ask(hid_t file)
 {
     bool yes = false;
-    H5VL_optional_args_t args = {.args = &yes};
+    int op;
     herr_t rc = -1;
+    if (!find(&op))
+        return false;
     H5E_BEGIN_TRY
     {
-        if (find(&args.op_type))
-            rc = H5VLfile_optional_op(file, &args, H5P_DEFAULT, H5ES_NONE);
+        H5VL_optional_args_t args = {.op_type = op, .args = &yes};
+        rc = H5VLfile_optional_op(file, &args, H5P_DEFAULT, H5ES_NONE);
     }
     H5E_END_TRY
     return rc >= 0 && yes;

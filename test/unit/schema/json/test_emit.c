@@ -228,7 +228,8 @@ static const char *const value_types[] = {
 
 static void random_element(const struct bkt_type *t, uint32_t *seed, struct bkt_buf *out)
 {
-    static const char *const refs[] = {"datasets/" DSET_ID, "", "datasets/none", TYPE_ID};
+    static const char dset[] = "datasets/" DSET_ID;
+    static const char *const refs[] = {dset, "", "datasets/none", TYPE_ID};
     static const unsigned char bytes[] = {0,   0,   0xff, 0x7f, 0x7e, 0x7c, 0xfc, 0x80,
                                           ' ', ' ', 1,    '"',  'a',  0xc3, 0xa9, 0xed};
     size_t count_at = out->len, n = t->size;
