@@ -76,5 +76,7 @@ rule "a heading of bench/tuning.md is out of date" "$(grep -nE '^### .*\.[ch]\b'
         [ -z "$files" ] || grep -qwF -- "$name" $files || printf 'no %s: %s\n' "$name" "$heading"
     done
 done)"
+rule "a page is too long for what it is" "$(wc -c README.md | awk '$1 > 10000 { print "README.md: " $1 " bytes, at most 10,000" }'
+    wc -l CHANGELOG.md | awk '$1 > 40 { print "CHANGELOG.md: " $1 " lines, at most 40 for a release" }')"
 [ $bad = 0 ] && echo "habits kept"
 exit $bad
