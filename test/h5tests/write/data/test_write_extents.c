@@ -404,9 +404,9 @@ static void append_row(hid_t d, hsize_t row)
 static void full_of_changes(hid_t mine, hid_t other, struct out *o)
 {
     hid_t d = TRY(H5Dopen2(mine, "wide", H5P_DEFAULT)), e = TRY(H5Dopen2(other, "wide", H5P_DEFAULT));
+    append_row(e, FIRST);
+    TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
     for (int i = 0; i < SMALL; i++) {
-        append_row(e, FIRST + (hsize_t)i);
-        TRY(H5Fflush(other, H5F_SCOPE_LOCAL));
         along(d, 1, FIRST + 1 + (hsize_t)i);
         grow_small(mine, i);
     }
