@@ -49,7 +49,9 @@ static int get_dcpl(hid_t id, hid_t *out, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* A committed type gets an id of HDF5's own connector only by the public call. */
+/* A committed type gets an id of HDF5's own connector only by the public call.  A virtual dataset's extent
+ * may lead to sources behind external links.  Only the public call keeps HDF5 from taking the objects that
+ * it opens on the way for this connector's. */
 static int dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct bkt_err *err)
 {
     static const char what[] = "asking about a dataset of another file";
@@ -57,6 +59,8 @@ static int dataset_get(struct bkt_vobj *o, H5VL_dataset_get_args_t *args, struct
         return get_dcpl(o->native_id, &args->args.get_dcpl.dcpl_id, err);
     if (args->op_type == H5VL_DATASET_GET_TYPE)
         return BKT_PASS_NATIVE(err, args->args.get_type.type_id = H5Dget_type(o->native_id), what);
+    if (args->op_type == H5VL_DATASET_GET_SPACE)
+        return BKT_PASS_NATIVE(err, args->args.get_space.space_id = H5Dget_space(o->native_id), what);
     return BKT_PASS_NATIVE(
         err, H5VLdataset_get(H5VLobject(o->native_id), H5VL_NATIVE, args, H5P_DEFAULT, NULL), what);
 }
@@ -66,10 +70,20 @@ static int dataset_set_extent(struct bkt_vobj *o, const hsize_t *dims, struct bk
     return BKT_PASS_NATIVE(err, H5Dset_extent(o->native_id, dims), "H5Dset_extent");
 }
 
+/* By the public call for the reason of dataset_get(). */
+static int vlen_size(struct bkt_vobj *o, H5VL_native_dataset_optional_args_t *args, struct bkt_err *err)
+{
+    H5VL_native_dataset_get_vlen_buf_size_t *a = &args->get_vlen_buf_size;
+    return BKT_PASS_NATIVE(err, H5Dvlen_get_buf_size(o->native_id, a->type_id, a->space_id, a->size),
+                           "H5Dvlen_get_buf_size");
+}
+
 static int dataset_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
 {
     struct bkt_h5err_print print = {.off = false};
     BKT_CLEANUP(bkt_hid_closep) hid_t list = H5I_INVALID_HID;
+    if (args->op_type == H5VL_NATIVE_DATASET_GET_VLEN_BUF_SIZE)
+        return vlen_size(o, args->args, err);
     BKT_PASS(bkt_xfer_for(o->native_id, dxpl, &list, err));
     if (args->op_type != H5VL_NATIVE_DATASET_CHUNK_ITER) /* the only one that calls the program back */
         bkt_h5err_mute(&print);

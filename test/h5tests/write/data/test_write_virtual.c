@@ -684,6 +684,65 @@ static void write_unreadable(hid_t f, struct out *o)
     H5Sclose(s);
 }
 
+/* In pa/v.h5: a virtual dataset without end, whose source is an external link. */
+static void view_of_link(hid_t g, const char *name, const char *source, hid_t type)
+{
+    const hsize_t none = 0, one = 1, two = 2, end = H5S_UNLIMITED;
+    char link[20];
+    snprintf(link, sizeof link, "to %s", source);
+    H5Lcreate_external("u.h5", source, g, link, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t s = H5Screate_simple(1, &two, &end), p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, &none, NULL, &one, &end);
+    H5Pset_virtual(p, s, ".", link, s);
+    H5Dclose(H5Dcreate2(g, name, type, s, H5P_DEFAULT, p, H5P_DEFAULT));
+    H5Pclose(p);
+    H5Sclose(s);
+}
+
+static void make_views(const struct out *o)
+{
+    const hsize_t two = 2, end = H5S_UNLIMITED;
+    char name[1000];
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), type = H5Tvlen_create(H5T_NATIVE_INT), p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_vol(fapl, H5VL_NATIVE, NULL);
+    plain_source(o, "pa", 100, 0666);
+    snprintf(name, sizeof name, "%s/u.h5", new_name(o, "pa"));
+    hid_t g = H5Fopen(name, H5F_ACC_RDWR, fapl), s = H5Screate_simple(1, &two, &end);
+    H5Pset_chunk(p, 1, &two);
+    hid_t d = H5Dcreate2(g, "w", type, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, (hvl_t[]){{2, values}, {3, values}});
+    H5Dclose(d);
+    H5Fclose(g);
+    snprintf(name, sizeof name, "%s/v.h5", new_name(o, "pa"));
+    g = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    view_of_link(g, "x", "x", H5T_STD_I32LE);
+    view_of_link(g, "w", "w", type);
+    H5Fclose(g);
+    H5Sclose(s);
+    H5Pclose(p);
+    H5Tclose(type);
+    H5Pclose(fapl);
+}
+
+/* A link leads to a plain file's virtual dataset, whose source is a link again. */
+static void write_views(hid_t f, struct out *o)
+{
+    hsize_t bytes = 0;
+    if (!has_folders())
+        return;
+    make_views(o);
+    H5Lcreate_external("pa/v.h5", "/x", f, "x", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("pa/v.h5", "/w", f, "w", H5P_DEFAULT, H5P_DEFAULT);
+    say_dataset(f, "x", H5P_DEFAULT, o);
+    hid_t d = H5Dopen2(f, "w", H5P_DEFAULT), s = H5Dget_space(d), type = H5Dget_type(d);
+    say_result(o, "H5Dvlen_get_buf_size", H5Dvlen_get_buf_size(d, type, s, &bytes));
+    say(o, "%llu bytes", (unsigned long long)bytes);
+    H5Tclose(type);
+    H5Sclose(s);
+    H5Dclose(d);
+    H5Ldelete(f, "w", H5P_DEFAULT);
+}
+
 static const struct write_case cases[] = {
     {"fixed mappings, in this file, in another, and nowhere", write_fixed, read_fixed},
     {"mappings as long as their sources", write_unlimited, read_unlimited},
@@ -696,6 +755,7 @@ static const struct write_case cases[] = {
     {"lists of virtual datasets, and their copies", write_lists, read_lists},
     {"folders in which sources are looked for", write_prefixes, read_prefixes},
     {"sources that can't be opened, and links in them that lead nowhere", write_unreadable, NULL},
+    {"virtual datasets of plain files, whose sources are links", write_views, NULL},
     {"a dataset that is its own source", write_itself, NULL},
     {"virtual datasets grow and shrink around their mappings", resized, NULL},
 };
