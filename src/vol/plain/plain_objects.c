@@ -444,9 +444,22 @@ static int object_flush(struct bkt_vobj *o, hid_t id, struct bkt_err *err)
     return BKT_PASS_NATIVE(err, H5Oflush(o->native_id), "H5Oflush");
 }
 
+/* HDF5 closes an object that is open for reading, and opens it again under its id.  That fails, and leaves it
+ * unusable, if the id has further references. */
 static int object_refresh(struct bkt_vobj *o, struct bkt_err *err)
 {
-    return BKT_PASS_NATIVE(err, H5Orefresh(o->native_id), "H5Orefresh");
+    int others = H5Iget_ref(o->native_id) - 1;
+    if (o->plain_dataset)
+        o->plain_dataset_free(o->plain_dataset);
+    o->plain_dataset = NULL;
+    for (int i = 0; i < others; i++)
+        bkt_vobj_drop_id(o->native_id);
+    int rc = BKT_PASS_NATIVE(err, H5Orefresh(o->native_id), "H5Orefresh");
+    for (int i = 0; i < others && H5Iis_valid(o->native_id) > 0; i++)
+        bkt_vobj_keep_id(o->native_id);
+    if (rc == BKT_OK && o->has_native_header)
+        bkt_native_header_copy(o->native_header, o->type, H5VLobject(o->native_id));
+    return rc;
 }
 
 static int object_change_refs(struct bkt_vobj *o, int delta, struct bkt_err *err)

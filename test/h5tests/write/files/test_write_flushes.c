@@ -162,8 +162,56 @@ static void metadata_held(hid_t f, struct out *o)
     H5Eclear2(H5E_DEFAULT);
 }
 
+/* ---- plain files ---- */
+
+static void make_plain(const char *name)
+{
+    const hsize_t n = 4;
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), type = H5Tcopy(H5T_NATIVE_INT), s = H5Screate_simple(1, &n, NULL);
+    H5Pset_vol(fapl, H5VL_NATIVE, NULL);
+    hid_t g = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    hid_t d = H5Dcreate2(g, "d", H5T_STD_I32LE, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, (int[]){1, 2, 3, 4}) >= 0, "%s", name);
+    H5Dclose(d);
+    H5Gclose(H5Gcreate2(g, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Tcommit2(g, "t", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Tclose(type);
+    H5Sclose(s);
+    H5Fclose(g);
+    H5Pclose(fapl);
+}
+
+/* HDF5 closes an object of a file that is open for reading, and opens it again under its id. */
+static void refresh_plain(hid_t f, struct out *o)
+{
+    static const char *const names[] = {"d", "g", "t"};
+    const char *base = getenv("BKT_H5_WRITE"), *name = new_name(o, "plain.h5");
+    (void)f;
+    if (base && strstr(base, "://"))
+        return;
+    make_plain(name);
+    hid_t fapl = new_fapl(o), g = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+    for (size_t i = 0; i < 2 * COUNT(names); i++) {
+        H5O_info2_t info = {.rc = 0};
+        int v[4] = {0};
+        hid_t x = H5Oopen(g, names[i / 2], H5P_DEFAULT);
+        say_result(o, "H5Orefresh", H5Orefresh(x));
+        say_result(o, "H5Orefresh again", H5Orefresh(x));
+        say_result(o, "H5Oget_info", H5Oget_info3(x, &info, H5O_INFO_BASIC));
+        say(o, "%s: type %d, %u references, id %d", names[i / 2], (int)info.type, info.rc, H5Iget_ref(x));
+        if (i < 2)
+            say_result(o, "reading", H5Dread(x, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        say_bytes(o, "values", v, sizeof v);
+        say_result(o, "H5Oclose", H5Oclose(x));
+    }
+    say(o, "%lld objects", (long long)H5Fget_obj_count(g, H5F_OBJ_ALL));
+    say_result(o, "H5Fclose", H5Fclose(g));
+    H5Pclose(fapl);
+}
+
 static const struct write_case cases[] = {
     {"SWMR's flags, and refreshing", write_swmr, NULL},
+    {"objects of plain files are refreshed", refresh_plain, NULL},
     {"a program hears about flushes", flush_callbacks, NULL},
     {"a program holds metadata back", metadata_held, NULL},
 };
