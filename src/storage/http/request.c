@@ -63,11 +63,12 @@ const char *bkt_http_match(const struct bkt_http_op *op)
     return reads && op->if_match && strncmp(op->if_match, "W/", 2) == 0 ? NULL : op->if_match;
 }
 
-/* S3 takes an ETag of a read without its quotes, other servers refuse it. */
+/* S3 takes an ETag of a read without its quotes.  Other servers refuse it, unless their own ETags have no
+ * quotes. */
 static bool lacks_quotes(const struct bkt_http_op *op)
 {
     return (op->req->op == BKT_GET || op->req->op == BKT_HEAD) && !strchr(op->if_match, '"') &&
-           strcmp(op->if_match, "*") != 0;
+           strcmp(op->if_match, "*") != 0 && !atomic_load(&op->http->no_quotes);
 }
 
 static int add_conditions(struct bkt_http_op *op)
@@ -499,6 +500,8 @@ static void on_done(struct bkt_xfer *x)
                   op->reply.request_id);
     if (op->reply.date)
         atomic_store(&op->http->ahead, (int64_t)op->reply.date - (int64_t)time(NULL));
+    if (op->reply.etag[0] && x->status < 300)
+        atomic_store(&op->http->no_quotes, !strchr(op->reply.etag, '"'));
     int rc = judge(op);
     if (rc == BKT_HTTP_AGAIN)
         return;

@@ -153,6 +153,7 @@ struct bkt_http {
     uint64_t                   max_body;
     _Atomic int64_t            ahead; /* as bkt_store_ahead() */
     atomic_bool ranges;               /* an answer had the range that was requested */
+    atomic_bool no_quotes;            /* the last ETag of an answer had no quotes */
 };
 
 /** The part that S3 and plain servers share.  bkt_net_fini(&h->net) and bkt_store_close() free it.

@@ -45,6 +45,8 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         answer_object(r, a, data, SIZE, "\"e\"");
     else if (strcmp(t, "/now-and-then") == 0)
         a->body = data, a->len = SIZE, a->announce = asked % 2 ? -2 : -1;
+    else if (strcmp(t, "/unquoted") == 0)
+        answer_object(r, a, data, SIZE, "e");
     else if (strcmp(t, "/huge") == 0)
         a->body = data, a->len = SIZE, a->announce = INT64_C(1) << 40, a->after = STALL;
     else if (strcmp(t, "/unsized") == 0)
@@ -234,6 +236,23 @@ static void some_ranges_are_ignored(struct server *s)
     free(key);
 }
 
+/* A server that sends ETags without quotes gets them back so. */
+static void unquoted_etags_are_sent_as_they_came(struct server *s)
+{
+    char *key = NULL;
+    struct bkt_store *st = open_url(url_of(s, "/unquoted"), "", &key);
+    struct bkt_req one = {.op = BKT_GET, .key = key, .len = 100};
+    struct bkt_req other = {.op = BKT_GET, .key = key, .off = 100, .len = 100, .if_match = one.etag};
+    struct bkt_err err = {0};
+    CHECK(bkt_store_perform(st, &one, 1, &err) == BKT_OK && strcmp(one.etag, "e") == 0, "'%s' %s", one.etag,
+          first_line(&err));
+    CHECK(bkt_store_perform(st, &other, 1, &err) == BKT_OK, "%s", first_line(&err));
+    bkt_req_fini(&one);
+    bkt_req_fini(&other);
+    bkt_store_close(st);
+    free(key);
+}
+
 #define MONDAY  "Last-Modified: Mon, 19 Oct 2015 07:28:00 GMT\r\n"
 #define TUESDAY "Last-Modified: Tue, 20 Oct 2015 07:28:00 GMT\r\n"
 
@@ -304,6 +323,7 @@ int main(void)
     messages_hide_the_query(s);
     odd_servers(s);
     some_ranges_are_ignored(s);
+    unquoted_etags_are_sent_as_they_came(s);
     replaced_files_are_noticed(s);
     bkt_store_shutdown();
     server_stop(s);
