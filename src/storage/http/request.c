@@ -192,8 +192,10 @@ static int refuse(struct bkt_http_op *op, int code, const char *text)
 static int no_ranges(struct bkt_http_op *op)
 {
     op->odd = atomic_load(&op->http->ranges);
-    return refuse(op, BKT_EUNSUP,
-                  "the server ignores ranges; a server that answers them is needed, or a copy of the file");
+    return refuse(
+        op, BKT_EUNSUP,
+        op->odd ? "the server ignores ranges now and then"
+                : "the server ignores ranges; a server that answers them is needed, or a copy of the file");
 }
 
 /* Whether a 200 answers a range, since the object ends in it. */

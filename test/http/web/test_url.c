@@ -45,6 +45,10 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
         answer_object(r, a, data, SIZE, "\"e\"");
     else if (strcmp(t, "/now-and-then") == 0)
         a->body = data, a->len = SIZE, a->announce = asked % 2 ? -2 : -1;
+    else if (strcmp(t, "/at-first") == 0 && asked++ == 0)
+        answer_object(r, a, data, SIZE, "\"e\"");
+    else if (strcmp(t, "/at-first") == 0)
+        a->body = data, a->len = SIZE;
     else if (strcmp(t, "/unquoted") == 0)
         answer_object(r, a, data, SIZE, "e");
     else if (strcmp(t, "/huge") == 0)
@@ -236,6 +240,25 @@ static void some_ranges_are_ignored(struct server *s)
     free(key);
 }
 
+/* A message that is cut would lose its end. */
+static void ignored_ranges_are_reported_in_full(struct server *s)
+{
+    struct bkt_buf out = {0};
+    struct bkt_err err = {0};
+    char *key = NULL;
+    struct bkt_store *st = open_url(url_of(s, "/at-first"), "", &key);
+    asked = 0;
+    CHECK(bkt_store_get(st, key, 0, 100, &out, &err) == BKT_OK, "%s", first_line(&err));
+    server_reset(s);
+    CHECK(bkt_store_get(st, key, 100, 100, &out, &err) == BKT_EFORMAT &&
+              strstr(first_line(&err), "the server ignores ranges now and then; it begins with '"),
+          "%s", first_line(&err));
+    CHECK(server_count(s) == 3, "%u requests", server_count(s));
+    bkt_buf_fini(&out);
+    bkt_store_close(st);
+    free(key);
+}
+
 /* A server that sends ETags without quotes gets them back so. */
 static void unquoted_etags_are_sent_as_they_came(struct server *s)
 {
@@ -323,6 +346,7 @@ int main(void)
     messages_hide_the_query(s);
     odd_servers(s);
     some_ranges_are_ignored(s);
+    ignored_ranges_are_reported_in_full(s);
     unquoted_etags_are_sent_as_they_came(s);
     replaced_files_are_noticed(s);
     bkt_store_shutdown();
