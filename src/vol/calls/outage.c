@@ -38,13 +38,13 @@ void bkt_outage_answer(H5VL_optional_args_t *args)
 bool bkt_outage_ask(hid_t file)
 {
     bool yes = false;
-    int op;
-    herr_t rc = -1;
-    if (!find(&op))
+    H5VL_optional_args_t args;
+    herr_t rc;
+    if (!find(&args.op_type))
         return false;
+    args.args = &yes;
     H5E_BEGIN_TRY
     {
-        H5VL_optional_args_t args = {.op_type = op, .args = &yes};
         rc = H5VLfile_optional_op(file, &args, H5P_DEFAULT, H5ES_NONE);
     }
     H5E_END_TRY
