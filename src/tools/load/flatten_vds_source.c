@@ -254,14 +254,15 @@ static int add_contiguous(struct load_flat *f, const struct pair *p, uint64_t el
 }
 
 /* Elements that were never stored will read as the virtual dataset's fill value, which must be the source's.
- * An undefined one counts as zeros, since any elements will do. */
-static bool same_fill(hid_t a, hid_t b, hid_t type)
+ * An undefined one counts as zeros, since any elements will do.  1, 0, BKT_ENOMEM */
+static int same_fill(hid_t a, hid_t b, hid_t type, struct bkt_err *err)
 {
     size_t                                size = H5Tget_size(type);
     BKT_CLEANUP(bkt_freep) unsigned char *x = calloc(2, size);
-    if (!x || bkt_convert_fill_of(a, type, x) < 0 || bkt_convert_fill_of(b, type, x + size) < 0) {
+    BKT_NEED(err, x);
+    if (bkt_convert_fill_of(a, type, x) < 0 || bkt_convert_fill_of(b, type, x + size) < 0) {
         (void)H5Eclear2(H5E_DEFAULT);
-        return false;
+        return 0;
     }
     return memcmp(x, x + size, size) == 0;
 }
@@ -275,8 +276,9 @@ static int add_rows(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_
         BKT_PASS(add_contiguous(f, p, H5Tget_size(f->type), &n, err));
     for (size_t i = 0; i < p->at->n_chunks; i++)
         BKT_PASS(add_chunk(f, p, &p->at->chunks[i], &n, err));
-    BKT_FAIL_IF(err, n != want && !same_fill(f->dcpl, dcpl, f->type), BKT_EUNSUP,
-                "a source has another fill value, and chunks that aren't stored");
+    const int same = n == want ? 1 : same_fill(f->dcpl, dcpl, f->type, err);
+    BKT_PASS(same);
+    BKT_FAIL_IF(err, !same, BKT_EUNSUP, "a source has another fill value, and chunks that aren't stored");
     return BKT_OK;
 }
 
@@ -285,8 +287,9 @@ static int add_box(struct load_flat *f, struct pair *p, hid_t dcpl, struct bkt_e
 {
     BKT_PASS(chunk_shape(p, err));
     BKT_PASS(aligned(f, p, err));
-    BKT_FAIL_IF(err, f->known && !bkt_filters_agree_lists(f->made, dcpl), BKT_EUNSUP,
-                "its sources have different filters");
+    const int agree = f->known ? bkt_filters_agree_lists(f->made, dcpl, err) : 1;
+    BKT_PASS(agree);
+    BKT_FAIL_IF(err, !agree, BKT_EUNSUP, "its sources have different filters");
     if (!f->known)
         f->made = H5Pcopy(dcpl);
     f->known = true;

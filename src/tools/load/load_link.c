@@ -333,7 +333,9 @@ int load_link(struct load_job *l, hid_t src, hid_t dst, const char *path, struct
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(src);
     if (type < 0)
         return h5_unreadable(err, "asking for a datatype");
-    if (!bkt_filters_agree(src, dst)) {
+    const int agree = bkt_filters_agree(src, dst, err);
+    BKT_PASS(agree);
+    if (!agree) {
         load_report(l, path, "copied: HDF5 sets other filter parameters in the copy");
         return 0;
     }
@@ -434,8 +436,11 @@ int load_chunks(struct load_job *l, hid_t src, hid_t dst, const char *path, stru
         return h5_unreadable(err, "asking for a datatype");
     if (H5Pget_external_count(dcpl) > 0)
         return load_external(l, src, dst, path, err);
-    if (H5Pget_layout(dcpl) != H5D_CHUNKED || bkt_convert_has_pointers(type) || !bkt_filters_agree(src, dst))
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || bkt_convert_has_pointers(type))
         return 0;
+    const int agree = bkt_filters_agree(src, dst, err);
+    if (agree <= 0)
+        return agree;
     BKT_PASS(survey_dataset(l->src, src, &s, err));
     for (size_t i = 0; i < s.n_chunks;) {
         size_t   n     = 0;

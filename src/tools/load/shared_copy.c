@@ -52,7 +52,7 @@ bool shared_copy_same_chunks(hid_t file, hid_t domain)
     const struct bkt_layout *lay = &bkt_vobj_of_id(domain)->obj->dset.layout;
     hsize_t chunk[H5S_MAX_RANK];
     int rank = dcpl < 0 || H5Pget_layout(dcpl) != H5D_CHUNKED ? -1 : H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
-    return rank > 0 && (unsigned)rank == lay->rank && bkt_filters_agree(file, domain) &&
+    return rank > 0 && (unsigned)rank == lay->rank && bkt_filters_agree(file, domain, NULL) > 0 &&
            memcmp(chunk, lay->dims, (size_t)rank * sizeof *chunk) == 0;
 }
 

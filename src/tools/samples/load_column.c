@@ -148,7 +148,10 @@ static int take_first(struct column *c, hid_t dset, const struct survey *s, stru
 static int compare(struct column *c, hid_t dset, const struct survey *s, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t type = H5Dget_type(dset);
-    bool same = s->rank == c->rank && H5Tequal(type, c->type) > 0 && bkt_filters_agree(dset, c->first);
+    const bool alike = s->rank == c->rank && H5Tequal(type, c->type) > 0;
+    const int agree = alike ? bkt_filters_agree(dset, c->first, err) : 0;
+    BKT_PASS(agree);
+    bool same = agree > 0;
     for (unsigned d = 0; same && d < s->rank; d++)
         same = s->cdims[d] == c->cdims[d] && (d == 0 || s->dims[d] == c->dims[d]);
     BKT_FAIL_IF(err, !same, BKT_EUNSUP, "its collections differ in type, filters, chunks or dimensions");
@@ -349,8 +352,9 @@ static int make_samples(struct column *c, bool *shapes, struct bkt_err *err)
     hid_t dset = bkt_filters_create(c->l->dst, "samples", c->type, space, H5P_DEFAULT, dcpl, c->first);
     if (dset < 0)
         return h5_fail(err, "making the dataset of samples");
-    BKT_FAIL_IF(err, !bkt_filters_agree(dset, c->first), BKT_EUNSUP,
-                "its filters get other parameters in a dataset of this shape");
+    const int agree = bkt_filters_agree(dset, c->first, err);
+    BKT_PASS(agree);
+    BKT_FAIL_IF(err, !agree, BKT_EUNSUP, "its filters get other parameters in a dataset of this shape");
     qsort(c->rows, c->n_rows, sizeof *c->rows, bkt_by_u64);
     struct load_grid g = {rank, cdims, grid, grid};
     return load_link_rows(c->l, dset, &g, &rows, err);

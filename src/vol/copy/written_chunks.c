@@ -165,7 +165,7 @@ bool bkt_written_fits(hid_t from, hid_t to)
     const bool domains = bkt_vobj_of_id(from) && bkt_vobj_of_id(to);
     unsigned a = 0, b = 0;
     return chunk_options(from, &a) && chunk_options(to, &b) && (domains || (a == 0 && b == 0)) &&
-           bkt_filters_agree(from, to);
+           bkt_filters_agree(from, to, NULL) > 0;
 }
 
 int bkt_written_join(struct bkt_written *c, const struct bkt_written *other)

@@ -449,22 +449,23 @@ static void filters_fini(struct filters *l)
     free(l->own);
 }
 
-static bool filters_in(hid_t dcpl, struct filters *l)
+static int filters_in(hid_t dcpl, struct filters *l, struct bkt_err *err)
 {
-    bool ok = dcpl >= 0 && bkt_convert_from_filters(dcpl, &l->own, &l->n, NULL) == BKT_OK;
+    int rc = bkt_convert_from_filters(dcpl, &l->own, &l->n, err);
     l->v = l->own;
-    return ok;
+    return rc;
 }
 
-static bool filters_of(hid_t dset, struct filters *l)
+static int filters_of(hid_t dset, struct filters *l, struct bkt_err *err)
 {
     const struct bkt_vobj *o = bkt_vobj_of_id(dset);
     if (o) {
         *l = (struct filters){o->obj->dset.filters, o->obj->dset.n_filters, NULL};
-        return true;
+        return BKT_OK;
     }
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5Dget_create_plist(dset);
-    return filters_in(dcpl, l);
+    BKT_NEED_H5(err, dcpl >= 0, "asking about a dataset");
+    return filters_in(dcpl, l, err);
 }
 
 /* HSDS's lists seldom have parameters; readers compute the same values as HDF5. */
@@ -479,14 +480,18 @@ static bool agree(const struct filters *x, const struct filters *y)
     return ok;
 }
 
-bool bkt_filters_agree(hid_t a, hid_t b)
+int bkt_filters_agree(hid_t a, hid_t b, struct bkt_err *err)
 {
     BKT_CLEANUP(filters_fini) struct filters x = {.n = 0}, y = {.n = 0};
-    return filters_of(a, &x) && filters_of(b, &y) && agree(&x, &y);
+    BKT_PASS(filters_of(a, &x, err));
+    BKT_PASS(filters_of(b, &y, err));
+    return agree(&x, &y);
 }
 
-bool bkt_filters_agree_lists(hid_t a, hid_t b)
+int bkt_filters_agree_lists(hid_t a, hid_t b, struct bkt_err *err)
 {
     BKT_CLEANUP(filters_fini) struct filters x = {.n = 0}, y = {.n = 0};
-    return filters_in(a, &x) && filters_in(b, &y) && agree(&x, &y);
+    BKT_PASS(filters_in(a, &x, err));
+    BKT_PASS(filters_in(b, &y, err));
+    return agree(&x, &y);
 }

@@ -59,7 +59,8 @@ hid_t bkt_filters_create(hid_t loc, const char *name, hid_t type, hid_t space, h
                          hid_t source);
 
 /** Whether stored chunks mean the same in both datasets: the same filters, in the same order, with the same
- *  parameters. */
-bool bkt_filters_agree(hid_t a, hid_t b);
+ *  parameters.
+ *  @return 1; 0; BKT_ENOMEM, BKT_EHDF5 */
+BKT_NODISCARD int bkt_filters_agree(hid_t a, hid_t b, struct bkt_err *err);
 /** As bkt_filters_agree(), by the creation lists of the datasets. */
-bool bkt_filters_agree_lists(hid_t a, hid_t b);
+BKT_NODISCARD int bkt_filters_agree_lists(hid_t a, hid_t b, struct bkt_err *err);

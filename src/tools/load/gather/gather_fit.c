@@ -369,8 +369,9 @@ static int fit_linked(struct gather_plan *a, struct gather_dset *d, hid_t src, u
     BKT_FAIL_IF(err, !d->leading && dims[d->dim] % cdims[d->dim] != 0, BKT_EINVAL,
                 "its %llu steps don't fill chunks of %llu", (unsigned long long)dims[d->dim],
                 (unsigned long long)cdims[d->dim]);
-    BKT_FAIL_IF(err, !bkt_filters_agree(src, d->dst), BKT_EINVAL,
-                "filters or their parameters differ from the domain's");
+    const int agree = bkt_filters_agree(src, d->dst, err);
+    BKT_PASS(agree);
+    BKT_FAIL_IF(err, !agree, BKT_EINVAL, "filters or their parameters differ from the domain's");
     return gather_rows_make(a, d, src, err);
 }
 
