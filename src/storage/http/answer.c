@@ -244,6 +244,10 @@ int bkt_http_end_condition(struct bkt_http_op *op)
                    : BKT_REQ_FAIL(req, BKT_EPRECOND, "GET %s/%.150s: the object keeps changing",
                                   op->http->base.uri, req->key);
     }
+    if (op->x.status == 412 && op->quoted && !op->as_given) { /* the server's ETags may have no quotes */
+        op->as_given = true;
+        return bkt_http_send_again(op, 0);
+    }
     memcpy(req->etag, op->reply.etag, sizeof req->etag);
     if (op->x.status == 304)
         return BKT_REQ_FAIL(req, BKT_ENOTMOD, "%s: not modified", req->key);

@@ -68,7 +68,7 @@ const char *bkt_http_match(const struct bkt_http_op *op)
 static bool lacks_quotes(const struct bkt_http_op *op)
 {
     return (op->req->op == BKT_GET || op->req->op == BKT_HEAD) && !strchr(op->if_match, '"') &&
-           strcmp(op->if_match, "*") != 0 && !atomic_load(&op->http->no_quotes);
+           strcmp(op->if_match, "*") != 0 && !op->as_given && !atomic_load(&op->http->no_quotes);
 }
 
 static int add_conditions(struct bkt_http_op *op)
@@ -81,7 +81,8 @@ static int add_conditions(struct bkt_http_op *op)
         char        text[BKT_ETAG_MAX + 2];
         size_t      n     = strlen(op->if_match);
         const char *match = op->unquoted ? bkt_etag_bare(op->if_match, &n) : op->if_match;
-        const char *quote = lacks_quotes(op) ? "\"" : "";
+        op->quoted = lacks_quotes(op);
+        const char *quote = op->quoted ? "\"" : "";
         (void)snprintf(text, sizeof text, "%s%.*s%s", quote, (int)n, match, quote);
         if (!n) /* libcurl does not send a header without content, and the condition would be lost */
             (void)snprintf(text, sizeof text, "%s", op->if_match);

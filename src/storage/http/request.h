@@ -86,6 +86,8 @@ struct bkt_http_op {
     const char           *if_match, *if_none_match; /* the conditions that are sent; the kind of store may
                                                        change those of the request */
     bool                  unquoted; /* If-Match is sent without quotes */
+    bool quoted;   /* If-Match of this attempt got the quotes that the request's ETag lacks */
+    bool as_given; /* the server refused it so: none are added */
     struct { /* owned by change_outcome.c; a DELETE uses `looking` and `failed` */
         char id[BKT_PUT_ID];        /* "": not sent */
         char sum[BKT_SUM_TEXT];     /* of the object's bytes; "": not sent */
