@@ -183,10 +183,12 @@ static hid_t open_file(const struct h5bucket_record *r, bool plain)
         return H5Pclose(fapl), file;
     if (file >= 0)
         TRY(H5Fclose(file));
-    if (plain)
+    if (plain) { /* a damaged block is an error at once: HDF5 would wait for its writer for hours */
         TRY(H5Pset_vol(fapl, H5VL_NATIVE, NULL));
-    else
+        TRY(H5Pset_metadata_read_attempts(fapl, 20));
+    } else {
         TRY(H5Pset_fapl_bucket(fapl, info));
+    }
     file = TRY(H5Fopen(name, plain ? H5F_ACC_RDONLY | H5F_ACC_SWMR_READ : H5F_ACC_RDONLY, fapl));
     memcpy(open_name, name, sizeof name);
     TRY(H5Pclose(fapl));

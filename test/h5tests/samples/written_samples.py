@@ -214,13 +214,16 @@ def many_part(root):
 # ---- killed ----
 
 def kill_once(repository, info, options, after):
-    """Killed this long after its first flush; returns its records, and whether it was in the middle."""
+    """Killed this long after its first flush; returns its records.  It is stopped first, so that it is killed between two
+    calls of the system: in the middle of one, a block of HDF5's can be half written."""
     with tempfile.TemporaryFile("w+") as out:
         w = subprocess.Popen([args.writer, "write", repository, info, "0", "3", *options], env=env(), stdout=out, stderr=subprocess.PIPE)
         begun = time.monotonic()
         while not os.fstat(out.fileno()).st_size and w.poll() is None and time.monotonic() < begun + 300:
             time.sleep(0.002)
         time.sleep(after)
+        w.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, w.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         w.kill()
         err = w.communicate()[1]
         out.seek(0)
