@@ -1,5 +1,6 @@
 /* One file by its address, which redirects to a signed address on another server: the requests to each server,
  * expiry, cookies, replaced files. */
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ static struct {
     bool        waits;   /* the first server answers late */
     int         own;     /* not 0: the first server's status instead of a redirect */
     const char *etag;
-    unsigned    cookies; /* seen where they do not belong */
+    atomic_uint cookies; /* of both servers, seen where they do not belong */
 } now;
 
 static char longer[3000]; /* a long path whose bytes must stay as they are */
