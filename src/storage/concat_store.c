@@ -25,7 +25,7 @@ struct split {
     struct bkt_req   *inner;
     size_t            n;
     atomic_size_t     left;
-    unsigned char *for_sink; /* the bytes, passed on at the end; NULL: there is no sink */
+    unsigned char *for_sink; /* the bytes, passed on at the end; NULL without a sink */
     uint64_t          len;
 };
 

@@ -1,4 +1,4 @@
-/* What a program's read teaches about its next reads; for read_datasets.c only. */
+/* Predictions of a program's next reads from its last ones; for read_datasets.c only. */
 #pragma once
 
 #include "chunk/chunk.h"

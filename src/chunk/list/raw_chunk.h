@@ -11,7 +11,7 @@ bool bkt_chunk_skips_filters(const struct bkt_dset *ds, const uint64_t *offset);
  * reads one so, for H5Dread_chunk, in place of the contents of @p out.
  * @param offset  of the chunk's first element in the dataset; a multiple of the requested chunk shape
  * @param mask    filters that were left out; a chunk that skips filters ignores it
- * @return BKT_OK; BKT_EINVAL: there is no such chunk, or the dataset has no chunks; BKT_EUNSUP: as for
+ * @return BKT_OK; BKT_EINVAL: the extent has no such chunk, or the dataset has none; BKT_EUNSUP: as for
  *         bkt_write_datasets(), and variable-length types; BKT_EFORMAT: bytes that the filters can't decode,
  *         or a senseless chunk shape; reading: BKT_ENOENT: the chunk isn't stored */
 BKT_NODISCARD int bkt_raw_chunk_write(struct bkt_dsetio *io, const uint64_t *offset, uint32_t mask,

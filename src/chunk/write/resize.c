@@ -354,7 +354,7 @@ static int clear_mark(struct bkt_dsetio *io, bool *more, struct bkt_err *err)
     return BKT_OK;
 }
 
-/* What is stored then may have the mark of another writer's shrink. */
+/* The version that is stored afterwards may have the mark of another writer's shrink. */
 static int clear_before(struct bkt_dsetio *io, struct bkt_err *err)
 {
     bool more = true;

@@ -79,7 +79,7 @@ static int on_listed(const struct bkt_listed_key *s, void *arg)
 
 struct noted {
     const struct snapshot_domain *of;
-    const struct bkt_snapshot_out *o; /* NULL: there is none */
+    const struct bkt_snapshot_out *o; /* NULL: the note about a snapshot goes */
 };
 
 static int change_note(const struct bkt_buf *was, struct bkt_buf *now, void *arg, struct bkt_err *err)

@@ -1,4 +1,4 @@
-/* Reads and writes by several processes together: who takes part, and what is shared. */
+/* Reads and writes by several processes together: the processes that take part, and the data they share. */
 #include "vol/dataset/shared_transfer.h"
 
 #include "base/os/comm.h"

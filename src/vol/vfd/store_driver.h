@@ -71,8 +71,8 @@ struct bkt_comm *bkt_vfd_group(const struct bkt_vfd_file *f); /* borrowed; NULL:
 /** The code of the last read of HDF5's that failed since the last call, or BKT_OK. */
 int bkt_vfd_failure(struct bkt_vfd_file *f);
 
-/** The failure of the last file that HDF5 could not open through the driver since the last call, or BKT_OK. A
- *  file that is missing is none. */
+/** The failure of the last file that HDF5 could not open through the driver since the last call, or BKT_OK.
+ *  A missing file is not a failure. */
 int bkt_vfd_take_refusal(struct bkt_err *err);
 
 /** Reads of raw data that HDF5 made while bkt_vfd_record() was on. */

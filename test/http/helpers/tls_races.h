@@ -1,4 +1,4 @@
-/* What ThreadSanitizer ignores in a test of TLS; included by the test's only file. */
+/* Races that ThreadSanitizer ignores in a test of TLS; included by the test's only file. */
 #ifndef BKT_TEST_TLS_RACES_H
 #define BKT_TEST_TLS_RACES_H
 

@@ -90,7 +90,7 @@ int bkt_cred_looked(struct bkt_cred_fetch *f, const char *fmt, ...)
     return bkt_buf_addf(&f->looked, "%s%s", f->looked.len ? ", " : "", text);
 }
 
-/* Expand a path from the user: "~/" is the home directory.  NULL with BKT_OK: there is no path. */
+/* Expand a path from the user: "~/" is the home directory.  Without a path: NULL and BKT_OK. */
 static int expand(const struct bkt_cred_place *pl, const char *path, char **out, struct bkt_err *err)
 {
     const char *home = pl->env[BKT_VAR_HOME];
