@@ -16,6 +16,7 @@ static void write_prefixes(hid_t f, struct out *o)
         mkdir(new_name(o, "va"), 0777);
         mkdir(new_name(o, "vb"), 0777);
     }
+    H5Fflush(f, H5F_SCOPE_GLOBAL); /* the sources' folders get the bucket above only if it holds an object */
     source_file(o, "va/near.h5", "x", 1, dims, NULL, 100);
     source_file(o, "vb/near.h5", "x", 1, dims, NULL, 200);
     source_file(o, "vb/far.h5", "x", 1, dims, NULL, 300);
