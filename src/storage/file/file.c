@@ -117,16 +117,34 @@ static bool sum_get(struct bkt_dir_store *st, int fd, const struct stat *sb, uin
 
 /* ---- reading ---- */
 
-/* Read @p len bytes from off+req->n on.  False: the failure is recorded in the request. */
-static bool read_span(const struct bkt_dir_store *st, struct bkt_req *req, int fd, unsigned char *to,
-                      uint64_t len)
+/* Over NFS a file that another machine replaces or removes becomes stale for those that have it open.  It is
+ * opened again so often; a second time in a row is rare. */
+#define STALE_TRIES 5
+
+/* One attempt. */
+struct reading {
+    struct bkt_dir_store *st;
+    struct bkt_req       *req;
+    int                   fd;
+    bool                  stale; /* the attempt has failed for that reason */
+};
+
+static void fail(struct reading *r, const char *what)
 {
+    r->stale = errno == ESTALE;
+    (void)bkt_dir_fail(r->st, r->req, what);
+}
+
+/* Read @p len bytes from off+req->n on.  False: the failure is recorded in the request. */
+static bool read_span(struct reading *r, unsigned char *to, uint64_t len)
+{
+    struct bkt_req *req = r->req;
     for (uint64_t got = 0; got < len;) {
-        ssize_t k = pread(fd, to + got, (size_t)(len - got), (off_t)(req->off + req->n + got));
+        ssize_t k = pread(r->fd, to + got, (size_t)(len - got), (off_t)(req->off + req->n + got));
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0) {
-            (void)bkt_dir_fail(st, req, "read");
+            fail(r, "read");
             return false;
         }
         if (k == 0) {
@@ -142,9 +160,9 @@ static bool read_span(const struct bkt_dir_store *st, struct bkt_req *req, int f
 
 /* Read all bytes in pieces that are still in the processor's cache when they are summed (unless @p sum is
  * NULL) and, without @p to, passed on. */
-static void read_pieces(const struct bkt_dir_store *st, struct bkt_req *req, int fd, unsigned char *to,
-                        uint64_t len, uint32_t *sum)
+static void read_pieces(struct reading *r, unsigned char *to, uint64_t len, uint32_t *sum)
 {
+    struct bkt_req *req = r->req;
     BKT_CLEANUP(bkt_freep)
     unsigned char *piece = to ? NULL : malloc((size_t)bkt_min_u64(len, POUR_PIECE) + 1);
     if (!to && !piece) {
@@ -154,7 +172,7 @@ static void read_pieces(const struct bkt_dir_store *st, struct bkt_req *req, int
     while (req->n < len) {
         uint64_t k = bkt_min_u64(len - req->n, POUR_PIECE);
         unsigned char *at = to ? to + req->n : piece;
-        if (!read_span(st, req, fd, at, k))
+        if (!read_span(r, at, k))
             return;
         if (sum)
             *sum = bkt_crc32c(*sum, at, (size_t)k);
@@ -165,29 +183,29 @@ static void read_pieces(const struct bkt_dir_store *st, struct bkt_req *req, int
 }
 
 /* Receive the requested bytes.  False: they are not those that were stored. */
-static bool receive(struct bkt_dir_store *st, struct bkt_req *req, int fd, const struct stat *sb,
-                    uint64_t len, uint32_t *want, uint32_t *have)
+static bool receive(struct reading *r, const struct stat *sb, uint64_t len, uint32_t *want, uint32_t *have)
 {
-    bool sums = req->off == 0 && len == req->size && sum_get(st, fd, sb, want);
-    *have     = 0;
+    struct bkt_req *req  = r->req;
+    bool            sums = req->off == 0 && len == req->size && sum_get(r->st, r->fd, sb, want);
+    *have                = 0;
     unsigned char *to = req->sink ? NULL : bkt_req_room(req, len);
     if (req->sink || (to && sums))
-        read_pieces(st, req, fd, to, len, sums ? have : NULL);
-    else if (to && read_span(st, req, fd, to, len))
+        read_pieces(r, to, len, sums ? have : NULL);
+    else if (to && read_span(r, to, len))
         req->n = len;
     return req->rc < 0 || !sums || *have == *want;
 }
 
 /* Read the object.  False: it has to be read again, unless this was the @p last time. */
-static bool read_once(struct bkt_dir_store *st, struct bkt_req *req, bool last)
+static bool read_once(struct reading *r, bool last)
 {
+    struct bkt_dir_store *st  = r->st;
+    struct bkt_req       *req = r->req;
     struct stat sb;
     uint64_t    len;
     uint32_t    want, have;
-    /* O_NONBLOCK: a FIFO must not block this thread */
-    BKT_CLEANUP(bkt_file_closep) int fd = bkt_dir_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &sb) < 0) {
-        (void)bkt_dir_fail(st, req, bkt_op_name(req->op));
+    if (r->fd < 0 || fstat(r->fd, &sb) < 0) {
+        fail(r, bkt_op_name(req->op));
         return true;
     }
     if (!S_ISREG(sb.st_mode)) {
@@ -206,7 +224,7 @@ static bool read_once(struct bkt_dir_store *st, struct bkt_req *req, bool last)
                            BKT_REQ_NAMED(req));
         return true;
     }
-    if (receive(st, req, fd, &sb, len, &want, &have))
+    if (receive(r, &sb, len, &want, &have))
         return true;
     if (last)
         (void)BKT_REQ_FAIL(req, BKT_EFORMAT, "GET " BKT_REQ_NAME ": its bytes have CRC-32C %08x, but %08x is "
@@ -217,11 +235,19 @@ static bool read_once(struct bkt_dir_store *st, struct bkt_req *req, bool last)
 
 static void read_object(struct bkt_dir_store *st, struct bkt_req *req)
 {
-    if (read_once(st, req, false))
-        return;
-    req->n = 0; /* another file may have replaced it */
-    bkt_buf_clear(&req->body);
-    (void)read_once(st, req, true);
+    for (int i = 1;; i++) {
+        struct reading r = {.st = st, .req = req};
+        /* O_NONBLOCK: a FIFO must not block this thread */
+        r.fd        = bkt_dir_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+        bool usable = read_once(&r, i > 1);
+        bkt_file_closep(&r.fd);
+        if (r.stale ? i == STALE_TRIES : usable || i > 1)
+            return;
+        req->n = 0; /* another file may have replaced it */
+        bkt_buf_clear(&req->body);
+        bkt_err_clear(req->err);
+        req->rc = BKT_OK;
+    }
 }
 
 /* ---- the store ---- */

@@ -23,23 +23,33 @@ struct walk {
     struct bkt_err *err;
 };
 
-/* Names of directories end with '/', so that sorting them gives the order of the keys below. */
-static int names_add(struct bkt_strs *l, const char *dir, const char *name, bool is_dir)
+static int fail(const struct walk *w, const char *path)
 {
-    size_t n = strlen(dir) + strlen(name) + 2;
-    char  *s = malloc(n);
-    if (s)
-        (void)snprintf(s, n, "%s%s%s", dir, name, is_dir ? "/" : "");
-    return bkt_strs_take(l, s);
+    BKT_FAIL(w->err, errno == EACCES ? BKT_EACCES : BKT_EIO, "list of %s: %s", *path ? path : "the root",
+             strerrordesc_np(errno));
 }
 
-static bool is_dir(const struct walk *w, int dirfd, const struct dirent *d)
+/* The state of an entry.  An entry that can't be examined is a failure: callers take a key that is not listed
+ * for absent.
+ * @param there  false: it was deleted since the directory was read, or it is a link without a target */
+static int examine(const struct walk *w, int dirfd, const char *name, const char *path, struct stat *sb,
+                   bool *there)
+{
+    *there = fstatat(dirfd, name, sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
+    bool gone = errno == ENOENT || errno == ENOTDIR || (errno == ELOOP && w->st->follow);
+    return *there || gone ? BKT_OK : fail(w, path);
+}
+
+static int is_dir(const struct walk *w, int dirfd, const struct dirent *d, const char *path, bool *is)
 {
     struct stat sb;
+    bool        there;
+    *is = d->d_type == DT_DIR;
     if (d->d_type != DT_UNKNOWN && (d->d_type != DT_LNK || !w->st->follow))
-        return d->d_type == DT_DIR;
-    return fstatat(dirfd, d->d_name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(sb.st_mode);
+        return BKT_OK;
+    BKT_PASS(examine(w, dirfd, d->d_name, path, &sb, &there));
+    *is = there && S_ISDIR(sb.st_mode);
+    return BKT_OK;
 }
 
 /* Whether keys below or equal to @p path may begin with the prefix. */
@@ -69,9 +79,22 @@ static bool open_dir(const struct walk *w, int at, size_t skip, const char *path
     if (errno == ELOOP && !w->st->follow)
         *rc = bkt_dir_say_link(w->st, "list of", name, w->err);
     else if (errno != ENOENT && errno != ENOTDIR)
-        *rc = BKT_ERR(w->err, errno == EACCES ? BKT_EACCES : BKT_EIO, "list of %s: %s",
-                      *path ? path : "the root", strerrordesc_np(errno));
+        *rc = fail(w, path);
     return false;
+}
+
+/* Names of directories end with '/', so that sorting them gives the order of the keys below. */
+static int names_add(const struct walk *w, int fd, const char *dir, const struct dirent *e,
+                     struct bkt_strs *out)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
+    bool                                     below;
+    BKT_PASS_MEM(w->err, bkt_buf_addf(&path, "%s%s", dir, e->d_name));
+    BKT_PASS(is_dir(w, fd, e, bkt_buf_str(&path), &below));
+    if (below)
+        BKT_PASS_MEM(w->err, bkt_buf_add_str(&path, "/"));
+    BKT_PASS_MEM(w->err, bkt_strs_take(out, bkt_buf_steal(&path)));
+    return BKT_OK;
 }
 
 static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_strs *out)
@@ -79,18 +102,24 @@ static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_
     int  copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     DIR *d    = copy < 0 ? NULL : fdopendir(copy);
     if (!d) {
+        int rc = fail(w, dir);
         bkt_file_closep(&copy);
-        BKT_FAIL(w->err, BKT_EIO, "list of %s: %s", *dir ? dir : "the root", strerrordesc_np(errno));
+        return rc;
     }
-    int            rc = BKT_OK;
-    struct dirent *e;
-    while (rc == BKT_OK && (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
+    int rc = BKT_OK;
+    for (struct dirent *e; rc == BKT_OK;) {
+        errno = 0; /* the end of the directory leaves it alone */
+        e     = readdir(d); /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
+        if (!e) {
+            rc = errno && errno != ENOENT /* the directory is deleted */ ? fail(w, dir) : BKT_OK;
+            break;
+        }
         bool dots = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
         if (!dots && !(!*dir && strcmp(e->d_name, BKT_FILE_SCRATCH) == 0))
-            rc = names_add(out, dir, e->d_name, is_dir(w, fd, e));
+            rc = names_add(w, fd, dir, e, out);
     }
     (void)closedir(d);
-    BKT_PASS_MEM(w->err, rc);
+    BKT_PASS(rc);
     bkt_strs_sort(out);
     return BKT_OK;
 }
@@ -106,9 +135,10 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
 {
     struct stat sb;
     char        etag[BKT_ETAG_MAX];
-    if (fstatat(at, name, &sb, w->st->follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 ||
-        (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
-        return BKT_OK; /* deleted since the directory was read, or not an object */
+    bool        there;
+    BKT_PASS(examine(w, at, name, path, &sb, &there));
+    if (!there || (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
+        return BKT_OK; /* not an object */
     bkt_dir_etag(&sb, etag);
     struct bkt_listed e = {path,
                            false,

@@ -332,6 +332,16 @@ static void object_place_fini(struct object_place *s)
     bkt_file_closep(&s->dir);
 }
 
+/* Whether the file has its name already.  Over a network the answer to a rename may be lost.  The client then
+ * repeats the request, and a server that does not remember it reports that the old name is missing, or that
+ * the new one exists. */
+static bool has_name(const struct temp *t, const struct object_place *to)
+{
+    struct stat ours, there;
+    return fstat(t->fd, &ours) == 0 && fstatat(to->dir, to->leaf, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
 /* Rename the temporary file without replacing an object, not even one that another program puts there
  * just before. */
 static int rename_new(const struct temp *t, const struct object_place *to)
@@ -347,6 +357,18 @@ static int rename_new(const struct temp *t, const struct object_place *to)
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
         return -1;
     return renameat(t->dir, t->name, to->dir, to->leaf);
+}
+
+static int give_name(const struct temp *t, const struct object_place *to, bool only_new)
+{
+    int rc = only_new ? rename_new(t, to) : renameat(t->dir, t->name, to->dir, to->leaf);
+    int e  = errno;
+    if (rc < 0 && (e == ENOENT || e == EEXIST) && has_name(t, to)) {
+        (void)unlinkat(t->dir, t->name, 0); /* the other name, after linkat() */
+        return 0;
+    }
+    errno = e;
+    return rc;
 }
 
 /* Only a refusal needs memory for its error. */
@@ -369,7 +391,7 @@ static int publish(struct bkt_dir_store *st, struct bkt_req *req, const struct t
             to->dir = bkt_dir_make_holder(st, req->key, &to->leaf, new_dirs);
         if (to->dir >= 0 && (req->rc = check_db(st, req)) < 0)
             return req->rc;
-        rc = to->dir < 0 ? -1 : only_new ? rename_new(t, to) : renameat(t->dir, t->name, to->dir, to->leaf);
+        rc = to->dir < 0 ? -1 : give_name(t, to, only_new);
         if (rc == 0 || errno != ENOENT)
             break;
         bkt_file_closep(&to->dir);
@@ -420,13 +442,18 @@ static void sweep(struct bkt_dir_store *st)
 }
 
 /* Get the present object, if there is one.  False with req->rc set: a link is in its place, or on the way to
- * it. */
+ * it, or the object can't be examined. */
 static bool current(struct bkt_dir_store *st, struct bkt_req *req, const struct object_place *at,
                     struct stat *sb, char etag[BKT_ETAG_MAX])
 {
     bool follow = st->follow && req->op != BKT_DELETE;
-    if (at->dir < 0 || fstatat(at->dir, at->leaf, sb, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+    if (at->dir < 0)
         return false;
+    if (fstatat(at->dir, at->leaf, sb, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != ENAMETOOLONG)
+            (void)bkt_dir_fail(st, req, bkt_op_name(req->op));
+        return false;
+    }
     if (S_ISLNK(sb->st_mode) && req->op == BKT_PUT)
         req->rc = bkt_dir_say_link(st, "PUT", req->key, bkt_req_err(req));
     if (!S_ISREG(sb->st_mode))
@@ -512,7 +539,8 @@ static void delete_object(struct bkt_dir_store *st, struct bkt_req *req)
     BKT_CLEANUP(unlockp) int lock = bkt_dir_lock(st, req);
     if (lock < 0 || !find_place(st, req, &at))
         return;
-    if (bkt_req_condition(req, current(st, req, &at, &old, etag) ? etag : NULL) < 0 || at.dir < 0)
+    bool exists = current(st, req, &at, &old, etag);
+    if (req->rc < 0 || bkt_req_condition(req, exists ? etag : NULL) < 0 || at.dir < 0)
         return; /* as in S3, deleting a missing object succeeds */
     if (unlinkat(at.dir, at.leaf, 0) == 0) {
         prune(st, req->key);
