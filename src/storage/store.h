@@ -18,8 +18,8 @@
  * without conditional PUT are reported as BKT_EUNSUP, unless setting writers=one is set, which sends all PUTs
  * without conditions.
  *
- * Retries (408/429/500/502/503/504, resets, short bodies, stalls) happen below this interface, with jittered
- * back-off and within the deadline.  A failure that arrives here is final.
+ * Retries (408/429/500/502-504/520-524, resets, short bodies, stalls) happen below this interface, with
+ * jittered back-off and within the deadline.  A failure that arrives here is final.
  *
  * One thing is left to the reader of a directory: HSDS's directory driver writes in place, so a GET can find
  * an object empty or cut.  Only the object's content shows that, so schema reads it again

@@ -185,6 +185,8 @@ static const struct {
     {"409 for ever", IF_SAME, {1, 9, false, 409, false, NULL, NULL}, false, false, BKT_EPRECOND, "old", 0},
     {"503", IF_SAME, {1, 2, false, 503, false, NULL, NULL}, false, false, BKT_OK, "new", 1},
     {"503 of a gateway", IF_SAME, {1, 1, true, 503, false, NULL, NULL}, false, false, BKT_OK, "new", 1},
+    {"520 after all", IF_SAME, {1, 1, true, 520, false, NULL, NULL}, false, false, BKT_OK, "new", 1},
+    {"524 and nothing", IF_SAME, {1, 1, false, 524, false, NULL, NULL}, false, false, BKT_OK, "new", 1},
     {"404", IF_SAME, {1, 1, false, 404, false, NULL, NULL}, false, false, BKT_EPRECOND, "old", 0},
     {"403", IF_SAME, {1, 1, false, 403, false, NULL, NULL}, false, false, BKT_EACCES, "old", 0},
     {"arrived and replaced", IF_SAME, {1, 1, true, 0, true, NULL, NULL}, false, false, BKT_EPRECOND, "other", 1},

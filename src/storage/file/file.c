@@ -124,9 +124,9 @@ static bool sum_get(struct bkt_dir_store *st, int fd, const struct stat *sb, uin
 /* One attempt. */
 struct reading {
     struct bkt_dir_store *st;
-    struct bkt_req       *req;
-    int                   fd;
-    bool                  stale; /* the attempt has failed for that reason */
+    struct bkt_req *req;
+    int fd;
+    bool stale; /* the attempt has failed for that reason */
 };
 
 static void fail(struct reading *r, const char *what)
@@ -185,9 +185,9 @@ static void read_pieces(struct reading *r, unsigned char *to, uint64_t len, uint
 /* Receive the requested bytes.  False: they are not those that were stored. */
 static bool receive(struct reading *r, const struct stat *sb, uint64_t len, uint32_t *want, uint32_t *have)
 {
-    struct bkt_req *req  = r->req;
-    bool            sums = req->off == 0 && len == req->size && sum_get(r->st, r->fd, sb, want);
-    *have                = 0;
+    struct bkt_req *req = r->req;
+    bool sums = req->off == 0 && len == req->size && sum_get(r->st, r->fd, sb, want);
+    *have = 0;
     unsigned char *to = req->sink ? NULL : bkt_req_room(req, len);
     if (req->sink || (to && sums))
         read_pieces(r, to, len, sums ? have : NULL);
@@ -199,8 +199,8 @@ static bool receive(struct reading *r, const struct stat *sb, uint64_t len, uint
 /* Read the object.  False: it has to be read again, unless this was the @p last time. */
 static bool read_once(struct reading *r, bool last)
 {
-    struct bkt_dir_store *st  = r->st;
-    struct bkt_req       *req = r->req;
+    struct bkt_dir_store *st = r->st;
+    struct bkt_req *req = r->req;
     struct stat sb;
     uint64_t    len;
     uint32_t    want, have;
@@ -238,7 +238,7 @@ static void read_object(struct bkt_dir_store *st, struct bkt_req *req)
     for (int i = 1;; i++) {
         struct reading r = {.st = st, .req = req};
         /* O_NONBLOCK: a FIFO must not block this thread */
-        r.fd        = bkt_dir_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+        r.fd = bkt_dir_at(st, req->key, O_RDONLY | O_NOCTTY | O_NONBLOCK);
         bool usable = read_once(&r, i > 1);
         bkt_file_closep(&r.fd);
         if (r.stale ? i == STALE_TRIES : usable || i > 1)

@@ -43,7 +43,7 @@ static int examine(const struct walk *w, int dirfd, const char *name, const char
 static int is_dir(const struct walk *w, int dirfd, const struct dirent *d, const char *path, bool *is)
 {
     struct stat sb;
-    bool        there;
+    bool there;
     *is = d->d_type == DT_DIR;
     if (d->d_type != DT_UNKNOWN && (d->d_type != DT_LNK || !w->st->follow))
         return BKT_OK;
@@ -88,7 +88,7 @@ static int names_add(const struct walk *w, int fd, const char *dir, const struct
                      struct bkt_strs *out)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf path = {0};
-    bool                                     below;
+    bool below;
     BKT_PASS_MEM(w->err, bkt_buf_addf(&path, "%s%s", dir, e->d_name));
     BKT_PASS(is_dir(w, fd, e, bkt_buf_str(&path), &below));
     if (below)
@@ -108,8 +108,8 @@ static int read_names(const struct walk *w, int fd, const char *dir, struct bkt_
     }
     int rc = BKT_OK;
     for (struct dirent *e; rc == BKT_OK;) {
-        errno = 0; /* the end of the directory leaves it alone */
-        e     = readdir(d); /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
+        errno = 0;      /* the end of the directory leaves it alone */
+        e = readdir(d); /* NOLINT(concurrency-mt-unsafe): a stream of this thread */
         if (!e) {
             rc = errno && errno != ENOENT /* the directory is deleted */ ? fail(w, dir) : BKT_OK;
             break;
@@ -135,7 +135,7 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
 {
     struct stat sb;
     char        etag[BKT_ETAG_MAX];
-    bool        there;
+    bool there;
     BKT_PASS(examine(w, at, name, path, &sb, &there));
     if (!there || (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
         return BKT_OK; /* not an object */

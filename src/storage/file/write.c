@@ -362,7 +362,7 @@ static int rename_new(const struct temp *t, const struct object_place *to)
 static int give_name(const struct temp *t, const struct object_place *to, bool only_new)
 {
     int rc = only_new ? rename_new(t, to) : renameat(t->dir, t->name, to->dir, to->leaf);
-    int e  = errno;
+    int e = errno;
     if (rc < 0 && (e == ENOENT || e == EEXIST) && has_name(t, to)) {
         (void)unlinkat(t->dir, t->name, 0); /* the other name, after linkat() */
         return 0;

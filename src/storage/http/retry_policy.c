@@ -8,8 +8,9 @@
 #define FEW         2     /* retries of class BKT_RETRY_FEW: a dead server should be reported soon */
 #define BACKOFF_MAX 10000 /* ms */
 
-/* Statuses that S3's clients retry: timeout, too many requests, and server errors. */
-static const long statuses[] = {408, 429, 500, 502, 503, 504};
+/* Statuses that S3's clients retry: timeout, too many requests, and server errors.  From 520 on those of
+ * Cloudflare, in front of R2 and of others' servers, when the server behind it gives no answer. */
+static const long statuses[] = {408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524};
 
 /* The others aren't repeated. */
 static const enum bkt_retry_class wires[BKT_WIRE_FATAL + 1] = {
