@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/url.h"
+#include "storage/aws/partition.h"
 #include "storage/web/web_url.h"
 
 /* Bucket names are 3 to 63 of a-z 0-9 . - by AWS's present rules; older ones and other servers also have
@@ -56,10 +57,25 @@ static int set_endpoint(struct bkt_s3_place *p, const char *url, struct bkt_err 
     return BKT_OK;
 }
 
+/* Kinds of buckets that need another way of access. */
+static int check_kind(const char *bucket, bool aws, struct bkt_err *err)
+{
+    size_t n = strlen(bucket);
+    BKT_FAIL_IF(err, strncmp(bucket, "arn:", 4) == 0, BKT_EINVAL,
+                "'%.200s' is not a bucket name; an access point is reached by its alias (NAME-...-s3alias)",
+                bucket);
+    BKT_FAIL_IF(err, aws && n > 6 && strcmp(bucket + n - 6, "--x-s3") == 0, BKT_EUNSUP,
+                "bucket %.200s: directory buckets (S3 Express One Zone) are not supported; use a general "
+                "purpose bucket",
+                bucket);
+    return BKT_OK;
+}
+
 int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *endpoint,
                       const char *addressing, struct bkt_err *err)
 {
     *p = (struct bkt_s3_place){0};
+    BKT_PASS(check_kind(bucket, !endpoint || !*endpoint, err));
     BKT_FAIL_IF(err, !bucket_ok(bucket), BKT_EINVAL, "'%.200s' is not a bucket name", BKT_SHOWN(bucket));
     int rc = BKT_OK;
     if (endpoint && *endpoint)
@@ -93,7 +109,7 @@ int bkt_s3_place_host(const struct bkt_s3_place *p, const char *region, struct b
         BKT_PASS(bkt_buf_addf(out, "%s.", p->bucket));
     if (p->host)
         return bkt_buf_add_str(out, p->host);
-    return bkt_buf_addf(out, "s3.%s.amazonaws.com%s", region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+    return bkt_buf_addf(out, "s3.%s.%s", region, bkt_aws_domain(region));
 }
 
 int bkt_s3_place_path(const struct bkt_s3_place *p, const char *key, struct bkt_buf *out)

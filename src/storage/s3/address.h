@@ -16,7 +16,7 @@ struct bkt_s3_place {
 /** Fill in @p p from a bucket's name; to be released with bkt_s3_place_fini().
  * @param endpoint    URL of another server, NULL or "": AWS
  * @param addressing  the setting: "auto" (also NULL), "path" or "virtual"
- * @return BKT_OK; BKT_EINVAL: a bad bucket name or endpoint */
+ * @return BKT_OK; BKT_EINVAL: a bad bucket name or endpoint; BKT_EUNSUP: a directory bucket (S3 Express) */
 BKT_NODISCARD int bkt_s3_place_init(struct bkt_s3_place *p, const char *bucket, const char *endpoint,
                                     const char *addressing, struct bkt_err *err);
 void              bkt_s3_place_fini(struct bkt_s3_place *p);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "storage/aws/partition.h"
 #include "vol/core/h5err.h"
 
 #ifdef H5_HAVE_ROS3_VFD
@@ -22,18 +23,10 @@ static int give(struct bkt_settings *set, const char *setting, const char *value
     return bkt_settings_set(set, setting, value, "the file access list (H5Pset_fapl_ros3)", err);
 }
 
-static bool is_aws(const char *host, size_t n)
-{
-    static const char end[] = ".amazonaws.com", china[] = ".amazonaws.com.cn";
-    const size_t a = sizeof end - 1, c = sizeof china - 1;
-    return (n > a && strncasecmp(host + n - a, end, a) == 0) ||
-           (n > c && strncasecmp(host + n - c, china, c) == 0);
-}
-
 /* "bucket" of "bucket.s3.region.amazonaws.com"; 0: the bucket is in the path. */
 static size_t bucket_of_host(const char *host, size_t n)
 {
-    for (size_t i = 1; is_aws(host, n) && i + 3 < n; i++)
+    for (size_t i = 1; bkt_aws_has_host(host, n) && i + 3 < n; i++)
         if (strncasecmp(host + i, ".s3", 3) == 0 && (host[i + 3] == '.' || host[i + 3] == '-'))
             return i;
     return 0;
@@ -50,7 +43,7 @@ static int from_address(const char *name, struct bkt_settings *set, struct bkt_b
     if (bucket ? bkt_buf_addf(as, "s3://%.*s%s", (int)bucket, host, host + n) < 0
                : bkt_buf_addf(as, "s3:/%s", host + n) < 0)
         BKT_NOMEM(err);
-    if (is_aws(host, n))
+    if (bkt_aws_has_host(host, n))
         return BKT_OK;
     BKT_PASS_MEM(err, bkt_buf_addf(&endpoint, "%.*s", (int)(host + n - name), name));
     return give(set, "endpoint", bkt_buf_str(&endpoint), err);

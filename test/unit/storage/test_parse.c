@@ -85,6 +85,27 @@ static void etags(void)
     CHECK(n == 4 && strncmp(bare, "0f-3", n) == 0, "%zu of %s", n, bare);
 }
 
+static void other_kinds_of_buckets(void)
+{
+    static const struct {
+        const char *bucket, *endpoint;
+        int         want;
+        const char *says;
+    } cases[] = {
+        {"arn:aws:s3:us-west-2:123456789012:accesspoint", NULL, BKT_EINVAL, "alias"},
+        {"ap-qfqprnstn7aefdfbarligizwgyfouse1a-s3alias", NULL, BKT_OK, ""},
+        {"buck--usw2-az1--x-s3", NULL, BKT_EUNSUP, "directory buckets"},
+        {"buck--usw2-az1--x-s3", "http://127.0.0.1:9000", BKT_OK, ""}, /* another server's bucket */
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_s3_place p;
+        struct bkt_err      err = {0};
+        CHECK(bkt_s3_place_init(&p, cases[i].bucket, cases[i].endpoint, NULL, &err) == cases[i].want &&
+                  strstr(first_line(&err), cases[i].says), "%s: %s", cases[i].bucket, first_line(&err));
+        bkt_s3_place_fini(&p);
+    }
+}
+
 static void addresses(void)
 {
     static const struct {
@@ -97,6 +118,9 @@ static void addresses(void)
         {"bu.ck", NULL, "virtual", "us-east-1", "k", "https://bu.ck.s3.us-east-1.amazonaws.com/k"},
         {"Buck_1", NULL, "auto", "us-east-1", "k", "https://s3.us-east-1.amazonaws.com/Buck_1/k"},
         {"buck", NULL, "auto", "cn-north-1", "k", "https://buck.s3.cn-north-1.amazonaws.com.cn/k"},
+        {"buck", NULL, "auto", "us-gov-west-1", "k", "https://buck.s3.us-gov-west-1.amazonaws.com/k"},
+        {"buck", NULL, "auto", "eusc-de-east-1", "k", "https://buck.s3.eusc-de-east-1.amazonaws.eu/k"},
+        {"buck", NULL, "auto", "us-isob-east-1", "k", "https://buck.s3.us-isob-east-1.sc2s.sgov.gov/k"},
         {"buck", "http://127.0.0.1:9000", "auto", "x", "k", "http://127.0.0.1:9000/buck/k"},
         {"buck", "http://Host.example:9000/", "virtual", "x", "k", "http://buck.host.example:9000/k"},
         {"buck", "https://host.example:443/some/path/", "auto", "x", "k", "https://host.example/some/path/buck/k"},
@@ -135,6 +159,7 @@ static void addresses(void)
         bkt_buf_fini(&path);
         bkt_s3_place_fini(&p);
     }
+    other_kinds_of_buckets();
     CHECK(bkt_s3_region_ok("eu-west-1") && !bkt_s3_region_ok("") && !bkt_s3_region_ok("a.b") && !bkt_s3_region_ok("-x"),
           "regions");
 }

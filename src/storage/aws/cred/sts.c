@@ -6,11 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/url.h"
 #include "storage/aws/cred/cred_impl.h"
+#include "storage/aws/partition.h"
 #include "storage/aws/sigv4.h"
 #include "storage/aws/xml.h"
 #include "storage/web/web_url.h"
-#include "base/url.h"
 
 /* ---- the answer ---- */
 
@@ -60,8 +61,7 @@ static int default_url(const char *region, char *url, size_t room, struct bkt_er
     else if (!is_region(region))
         BKT_FAIL(err, BKT_EINVAL, "'%.60s' is not a region", region);
     else
-        (void)snprintf(url, room, "https://sts.%s.amazonaws.com%s/", region,
-                       strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+        (void)snprintf(url, room, "https://sts.%s.%s/", region, bkt_aws_domain(region));
     return BKT_OK;
 }
 
