@@ -223,22 +223,44 @@ static enum bkt_delta noted(struct bkt_map *deltas, const char *name)
     return (enum bkt_delta)bkt_map_number(deltas, name, strlen(name));
 }
 
-/* Note that an entry, made at @p created, is removed.  If it is a stored one, its time distinguishes it from
- * an entry that another writer makes under that name.
+/* Note a stored entry that is removed or replaced.  Its time distinguishes it from an entry that another
+ * writer makes under that name.
  * @param target  of a hard link; else "" */
+static int note_old(struct bkt_change *c, bool link, const char *name, double created,
+                    const struct bkt_id *target)
+{
+    struct bkt_old_entry *old =
+        bkt_map_make(link ? &c->old_links : &c->old_attrs, name, strlen(name), sizeof *old);
+    if (old)
+        *old = (struct bkt_old_entry){.id = *target, .created = created};
+    return old ? BKT_OK : BKT_ENOMEM;
+}
+
+/* Before a change of an entry that was added here: if a failed PUT may have stored it, it counts as a stored
+ * one from now on.  Else what that PUT has stored would be taken for another writer's entry, or another
+ * writer's entry for this one. */
+static int note_tried(struct bkt_change *c, struct bkt_map **deltas, const char *name, double created,
+                      const struct bkt_id *target)
+{
+    bool link = deltas == &c->links;
+    size_t n = strlen(name);
+    if (c->is_new || !c->tried || created <= 0 || noted(*deltas, name) != BKT_DELTA_ADD ||
+        bkt_map_get(link ? c->kept_links : c->kept_attrs, name, n))
+        return BKT_OK;
+    BKT_PASS(note_old(c, link, name, created, target));
+    return bkt_map_set_number(deltas, name, n, BKT_DELTA_REPLACE);
+}
+
+/* Note that an entry, made at @p created, is removed.
+ * @param target  as for note_old() */
 static int note_removal(struct bkt_change *c, struct bkt_map **deltas, const char *name, double created,
                         const struct bkt_id *target)
 {
-    struct bkt_map **olds = deltas == &c->links ? &c->old_links : &c->old_attrs;
+    BKT_PASS(note_tried(c, deltas, name, created, target));
     enum bkt_delta was = noted(*deltas, name);
-    size_t n = strlen(name);
     bool is_stored = was == BKT_DELTA_NONE || was == BKT_DELTA_VALUE || was == BKT_DELTA_REMOVE;
-    if (is_stored && !c->is_new && created > 0) {
-        struct bkt_old_entry *old = bkt_map_make(olds, name, n, sizeof *old);
-        if (!old)
-            return BKT_ENOMEM;
-        *old = (struct bkt_old_entry){.id = *target, .created = created};
-    }
+    if (is_stored && !c->is_new && created > 0)
+        BKT_PASS(note_old(c, deltas == &c->links, name, created, target));
     return note(c, deltas, name, BKT_DELTA_REMOVE);
 }
 
@@ -255,7 +277,12 @@ int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool l
 {
     struct bkt_change *c;
     BKT_PASS(bkt_change_of(d, obj, &c, err));
-    return note(c, link ? &c->links : &c->attrs, name, BKT_DELTA_REPLACE);
+    const struct bkt_link *l = link ? bkt_links_find(&c->obj->group.links, name) : NULL;
+    const struct bkt_attr *a = link ? NULL : bkt_attrs_find(&c->obj->attrs, name);
+    struct bkt_map **deltas = link ? &c->links : &c->attrs;
+    double created = l ? l->created : a ? a->created : 0;
+    BKT_PASS_MEM(err, note_tried(c, deltas, name, created, l ? &l->id : &(struct bkt_id){""}));
+    return BKT_MADE(err, note(c, deltas, name, BKT_DELTA_REPLACE) >= 0);
 }
 
 /* Undo note(), since the change itself could not be made.  A delta without a change would store something
@@ -473,6 +500,7 @@ int bkt_edit_attr_value(struct bkt_domain *d, const struct bkt_id *obj, const ch
     BKT_PASS(check_size(a, value->len, err));
     BKT_PASS(note_namer(d->edits, &c->id, a, err));
     count_bytes(d, c, 512 + value->len);
+    BKT_PASS_MEM(err, note_tried(c, &c->attrs, name, a->created, &(struct bkt_id){""}));
     BKT_PASS_MEM(err, note(c, &c->attrs, name, BKT_DELTA_VALUE));
     bkt_buf_move(&a->value, value);
     free(a->bad);

@@ -207,7 +207,8 @@ BKT_NODISCARD int bkt_edit_drop_link(struct bkt_domain *d, const struct bkt_id *
 /** A link of the object in memory isn't stored: note it as added. */
 BKT_NODISCARD int bkt_change_note_link(struct bkt_domain *d, const struct bkt_id *group, const char *name,
                                        struct bkt_err *err);
-/** A link or an attribute of the object in memory is stored in its former state: note it as changed. */
+/** A link or an attribute of the object in memory is stored in its former state: note it as changed.  Call it
+ *  before the link gets another target. */
 BKT_NODISCARD int bkt_change_note_again(struct bkt_domain *d, const struct bkt_id *obj, bool link,
                                         const char *name, struct bkt_err *err);
 

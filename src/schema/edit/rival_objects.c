@@ -206,6 +206,7 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
         struct bkt_change *c;
         const struct mention *x = &m->v[i];
         BKT_PASS(bkt_change_of(d, &x->obj, &c, err));
+        BKT_PASS(bkt_change_note_again(d, &x->obj, x->link, x->name, err));
         if (x->link) {
             struct bkt_link *l = (struct bkt_link *)(uintptr_t)bkt_links_find(&c->obj->group.links, x->name);
             l->id = *theirs;
@@ -216,7 +217,6 @@ static int mention_theirs(struct bkt_domain *d, const struct mentions *m, const 
             if (a)
                 (void)bkt_edit_name_theirs(d, a->value.ptr, a->value.len);
         }
-        BKT_PASS(bkt_change_note_again(d, &x->obj, x->link, x->name, err));
     }
     return BKT_OK;
 }

@@ -286,6 +286,34 @@ static void attributes_name_theirs(void)
     }
 }
 
+/* The answers to PUTs are lost that have stored a link and a reference to ours: they become ones to theirs. */
+static void lost_answers_name_theirs(void)
+{
+    struct bkt_id a, b, ds, m[2];
+    struct bkt_domain *d[2] = {sample(&a, &b, &ds)}, *f;
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf group = {0}, dset = {0};
+    d[1] = open_other(name);
+    for (int i = 0; i < 2; i++) {
+        m[i] = add_dset(d[i], 10);
+        link_it(d[i], &b, "m", &m[i]);
+    }
+    link_it(d[1], &a, "again", &m[1]);
+    refer(d[1], &ds, "plain", &m[1], false);
+    CHECK(bkt_id_key(&a, &group) == BKT_OK && bkt_id_key(&ds, &dset) == BKT_OK, "no key");
+    const struct bkt_fault lost[] = {
+        {.op = BKT_PUT, .key_part = bkt_buf_str(&group), .times = 1, .code = BKT_ENET, .carry_out = true},
+        {.op = BKT_PUT, .key_part = bkt_buf_str(&dset), .times = 1, .code = BKT_ENET, .carry_out = true}};
+    with_faults(d[1], lost, BKT_COUNT(lost));
+    OK(bkt_domain_flush(d[0], err));
+    FAILS(BKT_ENET, "lost", bkt_domain_flush(d[1], err));
+    OK(bkt_domain_flush(d[1], err));
+    const struct bkt_object *o = fresh_look(&a, &f);
+    const struct bkt_link *l = bkt_links_find(&o->group.links, "again");
+    CHECK(l && strcmp(l->id.text, m[0].text) == 0, "the link");
+    CHECK(refers(get(f, &ds), "plain", &m[0]) && !is_in_store(d[1], &m[1]), "the reference, and ours is deleted");
+    close_all(d[0], d[1], f);
+}
+
 /* Links and references to ours are stored first; as long as that fails, ours stays. */
 static void ours_goes_last(void)
 {
@@ -355,6 +383,7 @@ int main(void)
     ours_is_a_use_of_ours();
     a_type_and_what_is_of_it();
     attributes_name_theirs();
+    lost_answers_name_theirs();
     ours_goes_last();
     a_fill_value_names_ours();
     domains_end();

@@ -288,6 +288,63 @@ static void a_lost_answer_is_removed(void)
     close_all(d, NULL, f);
 }
 
+/* The answer to a PUT is lost.  The stored entry is then changed, or removed and made again. */
+static void a_lost_answer_is_changed(void)
+{
+    for (int made_again = 0; made_again < 2; made_again++)
+        for (int refreshed = 0; refreshed < 2; refreshed++) {
+            struct bkt_id a, b, ds;
+            struct bkt_domain *d = sample(&a, &b, &ds), *f;
+            const struct bkt_fault lost = {.op = BKT_PUT, .times = 1, .code = BKT_ETIME, .carry_out = true};
+            with_faults(d, &lost, 1);
+            link_it(d, &b, "n", &ds);
+            set_attr(d, &b, "v", 1, ATTR_CREATE);
+            FAILS(BKT_ETIME, "", bkt_domain_flush(d, err));
+            if (made_again)
+                replace(d, &b, &a, 2);
+            else
+                set_attr(d, &b, "v", 2, ATTR_REPLACE);
+            if (refreshed)
+                OK(bkt_domain_refresh(d, &b, err));
+            CHECK(attr_value(get(d, &b), "v") == 2, "%d %d: seen here", made_again, refreshed);
+            OK(bkt_domain_flush(d, err));
+            (void)fresh_look(&b, &f);
+            CHECK(strcmp(target(f, &b, "n"), made_again ? a.text : ds.text) == 0 && attr_value(get(f, &b), "v") == 2,
+                  "%d %d: the last change, not %d", made_again, refreshed, (int)attr_value(get(f, &b), "v"));
+            close_all(d, NULL, f);
+        }
+}
+
+/* A PUT fails, and another writer makes entries by the same names.  They are not the ones that are taken back. */
+static void a_failed_entry_is_taken_back(void)
+{
+    for (int made_again = 0; made_again < 2; made_again++) {
+        struct bkt_id a, b, ds;
+        struct bkt_domain *d = sample(&a, &b, &ds), *e = open_other(name), *f;
+        const struct bkt_fault fails = {.op = BKT_PUT, .times = 1, .code = BKT_ENET};
+        with_faults(d, &fails, 1);
+        link_it(d, &b, "n", &ds);
+        set_attr(d, &b, "v", 1, ATTR_CREATE);
+        FAILS(BKT_ENET, "", bkt_domain_flush(d, err));
+        link_it(e, &b, "n", &a);
+        set_attr(e, &b, "v", 3, ATTR_CREATE);
+        OK(bkt_domain_flush(e, err));
+        unlink_it(d, &b, "n");
+        OK(bkt_edit_attr_delete(d, &b, "v", err));
+        if (made_again) {
+            link_it(d, &b, "n", &ds);
+            set_attr(d, &b, "v", 2, ATTR_CREATE);
+            FAILS(BKT_EEXIST, "'/b/n', 'attribute v of /b'", bkt_domain_flush(d, err));
+        } else {
+            OK(bkt_domain_flush(d, err));
+            CHECK(strcmp(target(d, &b, "n"), a.text) == 0 && attr_value(get(d, &b), "v") == 3, "theirs is seen");
+        }
+        (void)fresh_look(&b, &f);
+        CHECK(strcmp(target(f, &b, "n"), a.text) == 0 && attr_value(get(f, &b), "v") == 3, "%d: theirs stays", made_again);
+        close_all(d, e, f);
+    }
+}
+
 /* ---- links to objects that the other writer has deleted ---- */
 
 enum how { WITHIN_A_GROUP, TO_ANOTHER_GROUP, TO_A_NEW_GROUP, ONE_MORE_LINK, HOWS };
@@ -362,6 +419,8 @@ int main(void)
     an_equal_entry_is_removed();
     stored_changes_are_forgotten_beside_a_clash();
     a_lost_answer_is_removed();
+    a_lost_answer_is_changed();
+    a_failed_entry_is_taken_back();
     no_link_leads_to_a_deleted_object(false);
     no_link_leads_to_a_deleted_object(true);
     targets_are_asked_for_only_when_needed();
