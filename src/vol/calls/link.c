@@ -67,6 +67,14 @@ int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child
     return bkt_file_mount(at, child->file, err);
 }
 
+/* If nothing else holds the mounted file, it is closed: its changes are stored before.
+ * @param at  its root group */
+static int flush_before_close(const struct bkt_vobj *at, struct bkt_err *err)
+{
+    enum { MOUNT_AND_ROOT = 2 };
+    return at->file->refs > MOUNT_AND_ROOT ? BKT_OK : bkt_file_flush(at->file, err);
+}
+
 /* @p name leads to the root group of the mounted file. */
 int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err)
 {
@@ -78,7 +86,8 @@ int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err)
         for (const struct bkt_mount *m = parent->mounts; m; m = m->next)
             if (m->child == child) {
                 struct bkt_id where = m->at;
-                rc                  = bkt_file_unmount(parent, &where, err);
+                rc = flush_before_close(at, err);
+                rc = rc < 0 ? rc : bkt_file_unmount(parent, &where, err);
                 break;
             }
     if (rc == BKT_ENOENT)

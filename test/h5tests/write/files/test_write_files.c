@@ -103,6 +103,34 @@ static void handles(hid_t f, struct out *o)
     H5Pclose(fapl);
 }
 
+/* A file whose id is closed stays open by its mount alone.  Its changes are stored before it is unmounted. */
+static void mounted(hid_t f, struct out *o)
+{
+    hid_t fapl = new_fapl(o), held = H5I_INVALID_HID;
+    for (int keep = 0; keep < 2; keep++) {
+        hid_t child = H5Fcreate(new_name(o, "child.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d;
+        int   v = 7;
+        put_number(child, "n", 5);
+        put_number(f, keep ? "with" : "without", keep);
+        hid_t point = H5Gcreate2(f, keep ? "m1" : "m0", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        say_result(o, "H5Fmount", H5Fmount(point, ".", child, H5P_DEFAULT));
+        H5Gclose(point);
+        H5Fclose(child);
+        d = H5Dopen2(f, keep ? "m1/n" : "m0/n", H5P_DEFAULT);
+        H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v);
+        H5Dclose(d);
+        put_number(f, keep ? "m1/new" : "m0/new", 8);
+        held = keep ? H5Dopen2(f, "m1/new", H5P_DEFAULT) : held;
+        say_result(o, "H5Funmount", H5Funmount(f, keep ? "m1" : "m0"));
+        if (keep)
+            H5Dclose(held);
+        hid_t again = H5Fopen(new_name(o, "child.h5"), H5F_ACC_RDONLY, fapl);
+        say(o, "n is %d, new is %d", number_in(again, "n"), number_in(again, "new"));
+        H5Fclose(again);
+    }
+    H5Pclose(fapl);
+}
+
 static void degrees(hid_t f, struct out *o)
 {
     static const H5F_close_degree_t kinds[] = {H5F_CLOSE_WEAK, H5F_CLOSE_SEMI, H5F_CLOSE_STRONG};
@@ -298,6 +326,7 @@ static void links_to_other_files(hid_t f, struct out *o)
 static const struct write_case cases[] = {
     {"files are created, opened and deleted", modes, NULL},
     {"several handles on one file", handles, NULL},
+    {"a mount that holds a file open", mounted, NULL},
     {"close degrees", degrees, NULL},
     {"close degrees that meet", degrees_meet, NULL},
     {"what a file says of itself", questions, NULL},
