@@ -1,12 +1,14 @@
 /* The model's own operations: free, copy, count, find, walk. */
 #include "schema/model/model.h"
 
+#include <locale.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text/json_scan.h"
 #include "schema/model/name_list.h"
 #include "schema/model/object_life.h"
 #include "storage/store.h"
@@ -405,7 +407,9 @@ const struct bkt_chunk_ref *bkt_layout_find_chunk(const struct bkt_layout *l, co
 
 void bkt_stamp(uint64_t size, double mtime, char *out)
 {
+    locale_t numbers = bkt_c_locale(), was = uselocale(numbers); /* it is stored: no comma of the program's */
     (void)snprintf(out, BKT_ETAG_MAX, STAMP "%llu-%.6f", (unsigned long long)size, mtime);
+    (void)uselocale(was);
 }
 
 bool bkt_is_stamp(const char *etag)
