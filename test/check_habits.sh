@@ -18,6 +18,8 @@ rule "src/mpi includes base only, src/loader base/files.h only" \
     "$(code -r --include='*.[ch]' '#include *"' src/mpi src/loader | grep -vE '^src/mpi/.*"(base|mpi)/|^src/loader/.*"(base/files\.h|loader/)')"
 rule "use snprintf" "$(code -r --include='*.[ch]' '(^|[^a-z_n])v?sprintf *\(' src test bench)"
 rule "no strcpy, strcat, gets, alloca" "$(code -r --include='*.[ch]' '(^|[^a-z_])(strcpy|strcat|gets|alloca|strtok) *\(' src)"
+rule "threads by bkt_thread_start(), which keeps the program's signals away" \
+    "$(code -r --include='*.[ch]' 'pthread_create *\(' src | grep -v '^src/base/os/thread\.[ch]:')"
 rule "H5Epush only in src/vol/core/h5err.c" "$(code -r --include='*.[ch]' 'H5Epush' src | grep -v '^src/vol/core/h5err\.c:')"
 rule "no struct typedefs" "$(code -r --include='*.[ch]' '^typedef struct' src | grep -vE '^src/(vol/h5bucket|samples/h5bucket_samples)\.h:')"
 rule "a name in a header of a library without bkt_" \

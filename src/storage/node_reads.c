@@ -258,7 +258,7 @@ static bool wait_for_it(struct shared *s)
     s->until = bkt_clock_now() + PATIENCE;
     BKT_HOLD(&n->lock);
     if (!n->has_thread)
-        n->has_thread = pthread_create(&n->thread, NULL, watch, n) == 0;
+        n->has_thread = bkt_thread_start(&n->thread, watch, n) == 0;
     bool can = n->has_thread;
     if (can) {
         s->next = n->waiting;

@@ -44,7 +44,7 @@ bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum 
     uint64_t cap   = bkt_min_u64(p->backoff_ms << shift, BACKOFF_MAX);
     uint64_t wait  = bkt_max_u64(cap ? rnd % (cap + 1) : 0, retry_after_ms);
     uint64_t spent = now_ms - r->started_ms, limit = bkt_retry_time(p, r);
-    if (spent >= limit || wait >= limit - spent)
+    if (spent >= limit || wait >= limit - spent || wait >= p->deadline_ms)
         return false;
     r->tries++;
     r->few += class == BKT_RETRY_FEW;

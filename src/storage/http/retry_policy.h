@@ -56,6 +56,7 @@ uint64_t bkt_retry_time(const struct bkt_retry_policy *p, const struct bkt_retry
 /** Whether to try again; counts the retry if so.
  * @param retry_after_ms  the wait that the server asks for, 0 if it does not; waited for in full
  * @param rnd             64 random bits, for the jitter
- * @param wait_ms         gets the wait from now; less than the time left until the deadline */
+ * @param wait_ms         gets the wait from now; less than the time left until the deadline, and than
+ *                        deadline_ms, as no bytes move while it lasts */
 bool bkt_retry_next(const struct bkt_retry_policy *p, struct bkt_retry *r, enum bkt_retry_class class,
                     uint64_t retry_after_ms, uint64_t now_ms, uint64_t rnd, uint64_t *wait_ms);

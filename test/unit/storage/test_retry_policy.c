@@ -68,5 +68,8 @@ int main(void)
     CHECK(bkt_retry_time(&p, &r) == 3000, "%lu ms where bytes have moved", (unsigned long)bkt_retry_time(&p, &r));
     CHECK(bkt_retry_next(&p, &r, BKT_RETRY_YES, 0, 7900, 0, &wait), "they put the deadline off");
     CHECK(!bkt_retry_next(&p, &r, BKT_RETRY_YES, 0, 8000, 0, &wait), "but not for ever");
+    r.moved = 32U << 20; /* a part of an upload: two hours on the slowest line, but waiting moves nothing */
+    CHECK(!bkt_retry_next(&p, &r, BKT_RETRY_YES, 1000, 5000, 0, &wait), "Retry-After past the deadline");
+    CHECK(bkt_retry_next(&p, &r, BKT_RETRY_YES, 999, 5000, 0, &wait) && wait == 999, "before it: %lu ms", (unsigned long)wait);
     return failures != 0;
 }
