@@ -300,6 +300,34 @@ def test_an_export_to_a_full_disk_says_why(b):
 
 
 @s3_only
+def test_a_domain_hides_a_file_only_by_force(b):
+    sources = (("load", native(b, "groups.h5")), ("cp", b.copy("groups.h5")), ("mv", b.copy("groups.h5")))
+    for verb, source in sources:
+        with Uploaded(b, "strings.h5") as name:
+            fails(b.run(verb, source, name), "a file with this name exists, and it is not a domain")
+            assert b.json("info", name)[0]["kind"] == "file"
+            ok(b.run(verb, "--force", source, name))
+            assert b.json("info", name)[0]["num_groups"] == 84, verb
+            ok(b.run("rm", "--yes", name))
+            got = b.json("info", name)[0]
+            assert got["kind"] == "file" and got["size"] == os.path.getsize(native(b, "strings.h5")), verb
+
+
+@dir_only
+def test_a_domain_never_takes_a_files_place_in_a_folder(b):
+    there, text = b.new(), "not HDF5"
+    os.makedirs(os.path.dirname(there), exist_ok=True)
+    with open(there, "w") as f:
+        f.write(text)
+    for verb, source, word in (("load", native(b, "groups.h5"), "a file with this name exists, and it is not a domain"),
+                               ("cp", b.copy("groups.h5"), "is a plain file"), ("mv", b.copy("groups.h5"), "is a plain file")):
+        for options in ([], ["--force"]):
+            fails(b.run(verb, *options, source, there), word)
+    with open(there) as f:
+        assert f.read() == text
+
+
+@s3_only
 def test_get_downloads_a_file_from_s3(b):
     data, out = big_file(b, f"{b.tmp}/big", 9), f"{b.tmp}/s3.h5"
     with Uploaded(b, f"{b.tmp}/big/big.h5") as name:

@@ -11,14 +11,16 @@
 #include "schema/json/documents.h"
 #include "schema/name/bucket_dir.h"
 
-/* ---- what exists, asked for at once: the domain's document, those of folders above, keys below ---- */
+/* ---- what exists, asked for at once: the domain's document, those of folders above, keys below, and a plain
+ * file of that name ---- */
 
 struct above {
     char *paths[BKT_FOLDERS_MAX + 1]; /* [0]: the domain, then outwards */
     struct bkt_buf keys[BKT_FOLDERS_MAX + 1];
-    struct bkt_req        reqs[BKT_FOLDERS_MAX + 1];
+    struct bkt_req reqs[BKT_FOLDERS_MAX + 2]; /* [n]: HEAD of the plain file, if it matters */
     struct bkt_domain_doc docs[BKT_FOLDERS_MAX + 1];
     size_t                n;
+    bool asks_file;
     struct bkt_store     *store;
     char                 *below; /* some key below the domain's; NULL: none, or the server doesn't list */
 };
@@ -31,6 +33,8 @@ static void above_fini(struct above *a)
         free(a->paths[i]);
         bkt_buf_fini(&a->keys[i]);
     }
+    if (a->asks_file)
+        bkt_req_fini(&a->reqs[a->n]);
     free(a->below);
 }
 
@@ -70,7 +74,16 @@ static void look_below(void *arg)
                        : "nothing");
 }
 
-static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err)
+/* A plain file in the domain's place matters to a program that doesn't want to hide one.  A directory was
+ * checked before (uri.c).  Without permission to list, S3 reports a missing key as 403. */
+static void ask_file(struct bkt_domain *d, struct above *a, bool truncate)
+{
+    a->asks_file = !truncate && !bkt_store_is_directory(d->store);
+    if (a->asks_file)
+        a->reqs[a->n] = (struct bkt_req){.op = BKT_HEAD, .key = d->path};
+}
+
+static int look_above(struct bkt_domain *d, bool truncate, struct above *a, struct bkt_err *err)
 {
     size_t len = strlen(d->path);
     while (len) {
@@ -80,12 +93,13 @@ static int look_above(struct bkt_domain *d, struct above *a, struct bkt_err *err
         while (len && d->path[--len] != '/') {}
     }
     a->store = d->store;
-    (void)bkt_store_perform_and(d->store, a->reqs, a->n, look_below, a, NULL);
-    for (size_t i = 0; i < a->n; i++) {
+    ask_file(d, a, truncate);
+    (void)bkt_store_perform_and(d->store, a->reqs, a->n + a->asks_file, look_below, a, NULL);
+    for (size_t i = 0; i < a->n + a->asks_file; i++) {
         const struct bkt_req *r = &a->reqs[i];
         if (r->rc != BKT_OK && r->rc != BKT_ENOENT && !(r->rc == BKT_EACCES && i > 0))
             return bkt_err_copy(err, r->rc, r->err);
-        if (r->rc == BKT_OK)
+        if (r->rc == BKT_OK && i < a->n)
             BKT_TRY(err, bkt_domain_doc_parse(r->body.ptr, r->body.len, &a->docs[i], err), "%s", r->key);
     }
     return BKT_OK;
@@ -118,6 +132,10 @@ static int judge_itself(struct bkt_domain *d, const struct above *a, bool trunca
     e->replace          = truncate;
     BKT_FAIL_IF(err, a->reqs[0].rc == BKT_ENOENT && a->below, BKT_EEXIST,
                 "%s: a folder with this name exists, and it is not empty (%s is in it)", d->path, a->below);
+    BKT_FAIL_IF(err, a->reqs[0].rc == BKT_ENOENT && a->asks_file && a->reqs[a->n].rc == BKT_OK, BKT_EEXIST,
+                "%s/%s: a file with this name exists, and it is not a domain; H5F_ACC_TRUNC makes a domain "
+                "that hides it",
+                bkt_store_uri(d->store), d->path);
     if (a->reqs[0].rc == BKT_ENOENT)
         return BKT_OK;
     BKT_FAIL_IF(err, !a->docs[0].root.text[0], BKT_EEXIST, "%s: a folder with this name exists", d->path);
@@ -213,7 +231,7 @@ static int fill(struct bkt_domain *d, const struct bkt_name *n, const struct bkt
         bkt_edit_agree(d, how->agreed);
         d->edits->ids.n = ids.n;
     }
-    BKT_PASS(look_above(d, &a, err));
+    BKT_PASS(look_above(d, how->truncate, &a, err));
     BKT_PASS(judge_itself(d, &a, how->truncate, err));
     BKT_PASS(judge_above(d, &a, &folder, err));
     BKT_PASS(bkt_store_may_put(d->store, a.reqs[0].key, err));

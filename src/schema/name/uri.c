@@ -120,6 +120,9 @@ static int need_domain_file(const char *name, const char *dir, struct bkt_err *e
 static int need_free(const char *name, const char *dir, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *held = NULL;
+    struct stat sb;
+    BKT_FAIL_IF(err, stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode), BKT_EEXIST,
+                "%s: a file with this name exists, and it is not a domain", name);
     for (const char *s = dir; *s; s += strcspn(s, "/"), s += *s == '/')
         BKT_FAIL_IF(err, strcspn(s, "/") > NAME_MAX, BKT_EINVAL,
                     "%s: a component of the name is longer than %d bytes", name, NAME_MAX);
@@ -149,8 +152,6 @@ static int need_room(const char *name, const char *dir, struct bkt_err *err)
     while (n > 1 && parent[n - 1] == '/')
         parent[--n] = 0;
     char *cut = strrchr(parent, '/');
-    BKT_FAIL_IF(err, stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode), BKT_EEXIST,
-                "%s: a file with this name exists, and it is not a domain", name);
     BKT_PASS(need_free(name, dir, err));
     if (cut)
         cut[cut == parent] = 0;

@@ -25,6 +25,15 @@ static int into(struct bkt_copy_target *target, const char *to, struct bkt_err *
     return BKT_OK;
 }
 
+/* A plain file of the domain's name would be hidden.  In a directory it was found before. */
+static int no_file_there(const struct bkt_bucket_place *p, const char *name, struct bkt_err *err)
+{
+    BKT_FAIL_IF(
+        err, !bkt_store_is_directory(p->store) && bkt_store_head(p->store, p->path, NULL, NULL) == BKT_OK,
+        BKT_EEXIST, "%s: a file with this name exists, and it is not a domain (--force hides it)", name);
+    return BKT_OK;
+}
+
 /* Checks that the target has no domain, or one that may be replaced. */
 static int look_there(const struct bkt_tool *t, struct bkt_copy_target *target, bool replace,
                       struct bkt_err *err)
@@ -38,7 +47,7 @@ static int look_there(const struct bkt_tool *t, struct bkt_copy_target *target, 
     BKT_FAIL_IF(err, !*p->path, BKT_EINVAL, "%s names a bucket; a domain's path must follow", name);
     BKT_PASS(bkt_doc_get(p->store, p->path, doc, err));
     if (doc->what == BKT_IS_ABSENT)
-        return BKT_OK;
+        return replace ? BKT_OK : no_file_there(p, name, err);
     BKT_FAIL_IF(err, doc->what != BKT_IS_DOMAIN || !replace, BKT_EEXIST, "%s exists%s", name,
                 doc->what == BKT_IS_DOMAIN ? " (--force replaces it)" : " and is a folder");
     BKT_PASS(bkt_doc_may(&doc->doc, p->path, &t->set, BKT_ACL_DELETE, err));
