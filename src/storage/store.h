@@ -89,6 +89,8 @@ struct bkt_req {
     size_t            put_len;
     bool               small;        /* GET: a few KB are expected, so the request mostly waits: it gets more
                                         connections from the start */
+    bool               guess;        /* GET: only a guess that the object may exist.  HTTP 500 of a plain web
+                                        server then ends as BKT_EUNSUP: many fail so below a file's name */
     const atomic_bool *cancel;       /* may be NULL.  Once true, a request that has not begun ends as
                                         BKT_ECANCEL.  So does a GET over the network that has begun, soon
                                         after bkt_store_cancelled() */

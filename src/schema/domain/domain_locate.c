@@ -28,6 +28,15 @@ static int no_domain(struct bkt_store *st, const char *path, const char *key, bo
              bkt_store_uri(st), key);
 }
 
+static int get_doc(struct bkt_store *st, const char *key, struct bkt_buf *json, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_req_fini)
+    struct bkt_req req = {.op = BKT_GET, .key = key, .len = BKT_WHOLE, .guess = true};
+    BKT_PASS(bkt_store_perform(st, &req, 1, err));
+    bkt_buf_move(json, &req.body);
+    return BKT_OK;
+}
+
 /* Read and parse .domain.json below @p path of @p st.  If it isn't there, look for another object of that
  * name. */
 static int load_doc(struct bkt_store *st, const char *path, bool look, struct bkt_domain_doc *doc,
@@ -39,7 +48,7 @@ static int load_doc(struct bkt_store *st, const char *path, bool look, struct bk
     for (unsigned tries = 1;; tries++) {
         struct bkt_err why = {.n = 0};
         bkt_buf_clear(&json);
-        rc = bkt_store_get(st, bkt_buf_str(&key), 0, BKT_WHOLE, &json, &why);
+        rc = get_doc(st, bkt_buf_str(&key), &json, &why);
         if (rc == BKT_ENOENT)
             return no_domain(st, path, bkt_buf_str(&key), look, err);
         if (rc == BKT_OK)

@@ -45,6 +45,13 @@ static int follow(struct bkt_http *h, struct bkt_http_op *op)
     return BKT_HTTP_AGAIN;
 }
 
+/* Go's file servers and others answer 500 if the path goes on below a file.  S3's 500 is an outage. */
+static int code_of(const struct bkt_http_op *op)
+{
+    bool odd = op->req->guess && op->x.status == 500 && !op->reply.is_s3;
+    return odd ? BKT_EUNSUP : bkt_http_code(op->x.status);
+}
+
 static int judge(struct bkt_http *h, struct bkt_http_op *op)
 {
     long status = op->x.status;
@@ -55,7 +62,7 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
         strcmp(e.code, "NoSuchKey") != 0) /* S3 */
         return bkt_http_say(op, BKT_EINVAL, e.code, e.message, "check host and path");
     const char *hint = status == 401 || status == 403 ? "set a login in ~/.netrc or by setting token" : "";
-    return bkt_http_say(op, bkt_http_code(status), "", "", hint);
+    return bkt_http_say(op, code_of(op), "", "", hint);
 }
 
 static const struct bkt_http_ops http_ops = {.prepare = prepare, .judge = judge};

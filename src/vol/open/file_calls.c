@@ -361,7 +361,8 @@ static bool is_default_connector(void)
     return bkt_file_fapl_has_connector(H5P_FILE_ACCESS_DEFAULT);
 }
 
-/* As bkt_domain_probe(), for plain files in stores as well. */
+/* As bkt_domain_probe(), for plain files in stores as well.  A plain file counts where opening would take it:
+ * the open that follows doesn't ask for a domain again. */
 static int ask_store(const char *name, hid_t fapl, const struct bkt_settings *set, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_remote_fini) struct bkt_remote r;
@@ -369,7 +370,8 @@ static int ask_store(const char *name, hid_t fapl, const struct bkt_settings *se
     BKT_PASS(bkt_remote_find(name, set, &r, err));
     bkt_remote_ask(&r, fapl, set);
     int rc = bkt_domain_probe(name, set, &why);
-    if (rc != 1 && bkt_remote_is_hdf5(&r, fapl, set)) {
+    int failed = rc < 0 ? rc : why.n ? why.code : BKT_ENOENT;
+    if (rc != 1 && bkt_remote_instead(&r, failed) && bkt_remote_is_hdf5(&r, fapl, set)) {
         bkt_remote_keep(&r);
         return 1;
     }

@@ -34,13 +34,24 @@ class Site(http.server.BaseHTTPRequestHandler):
         span = f"bytes {first}-{int(first) + len(body) - 1}/{len(DATA)}"
         return self.answer(206 if body else 416, (("Content-Range", span), ("ETag", '"e"')), body)
 
+    def no_domain(self, folder):
+        """There is no domain; the folder's name has the status of the answer."""
+        s3 = folder.startswith("s3-")
+        status = folder.removeprefix("s3-")
+        if folder == "itself":  # a program that ignores the end of the path
+            self.file()
+        elif status == "302":
+            self.answer(302, (("Location", f"{OTHER}/page/login"),))
+        else:
+            self.answer(int(status) if status.isdigit() else 404, (("x-amz-request-id", "1"),) if s3 else (), b"<html>nothing</html>")
+
     def do_GET(self):
         other = OTHER if self.server is server else HERE
         folder = self.path.split("/")[1]
         if not self.path.endswith(".domain.json"):
             seen.append(f"{'here' if self.server is server else 'other'} {self.path}")
         if self.path.endswith(".domain.json"):
-            self.answer(404, (), b"<html>nothing</html>")
+            self.no_domain(folder)
         elif folder == "moved":
             self.answer(302, (("Location", f"{other}/plain/x.h5?sig=hidden%2Fa"),))
         elif folder == "token" and self.headers.get("Authorization") != "Bearer hidden":
@@ -98,6 +109,14 @@ def opens(what, path, requests, **env):
         problems.append(f"{what}: a secret was printed")
 
 
+def fails_by_path(what, path, *words):
+    """HDF5 asks the connector for the name after its own connector has failed."""
+    said, code, errors = dump(HERE + path, {**OURS, "HDF5_VOL_CONNECTOR": "", "H5BUCKET_TRACE": "all", "HOME": tmp})
+    missing = [w for w in words if w not in errors]
+    if code <= 0 or missing:
+        problems.append(f"{what}: h5dump ended with {code}, should speak of {missing}: {errors[-3000:]}")
+
+
 def fails(what, path, *words, **env):
     r = run([args.read, HERE + path, "/x", "first"], {**OURS, "HOME": tmp, **env})
     said = r.stdout + r.stderr
@@ -132,6 +151,15 @@ with tempfile.TemporaryDirectory() as tmp:
         f.write("machine 127.0.0.1 login me password hidden\n")
     opens("a password", "/password/x.h5", ["here /password/x.h5"])
     os.remove(os.path.join(tmp, ".netrc"))
+
+    # the server has no domain, whatever it answers; an outage is no such answer
+    for status in (200, 302, 400, 401, 403, 405, 406, 410, 422, 451, 500, 501):
+        opens(f"a server that answers {status}", f"/{status}/x.h5", [f"here /{status}/x.h5"])
+    opens("a server that ignores the end of the path", "/itself/x.h5", ["here /itself/x.h5"])
+    opens("the same by path", "/500/x.h5", ["here /500/x.h5"], HDF5_VOL_CONNECTOR="")
+    for status in ("429", "503", "s3-500", "s3-503"):
+        fails(f"a server that answers {status}", f"/{status}/x.h5", f"/{status}/x.h5/.domain.json: HTTP {status[-3:]}")
+        fails_by_path(f"a server that answers {status}, by path", f"/{status}/x.h5", f"/{status}/x.h5/.domain.json: HTTP {status[-3:]}")
 
     fails("no password", "/password/x.h5?sig=hidden", "HTTP 401", "~/.netrc")
     fails("a token for another host", "/token/x.h5?sig=hidden", "HTTP 401", H5BUCKET_TOKEN="localhost:hidden")
