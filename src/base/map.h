@@ -27,6 +27,11 @@ BKT_NODISCARD int bkt_map_set(struct bkt_map **m, const void *key, size_t n, voi
 /** The zeroed memory of @p size bytes that is the key's value, made with the key if it is new; free() frees
  *  it.  NULL: out of memory. */
 void *bkt_map_make(struct bkt_map **m, const void *key, size_t n, size_t size);
+/** For BKT_CLEANUP(), of a map whose values are borrowed. */
+static inline void bkt_map_freep(struct bkt_map **m)
+{
+    bkt_map_free(*m, NULL);
+}
 /** Free the map as bkt_map_free(); *m is NULL afterwards. */
 void bkt_map_clear(struct bkt_map **m, void (*free_value)(void *));
 /** A map of numbers has only such values.  0 also stands for a missing key. */

@@ -15,8 +15,8 @@
 
 static bool has_changes(const struct bkt_edits *e)
 {
-    return e->fresh || e->old_root.text[0] || e->gone.n || e->unnamed || e->n_doomed ||
-           bkt_map_count(e->changes) > 0;
+    return e->fresh || e->old_root.text[0] || e->gone.n || e->stayed.n || e->unnamed || e->n_doomed ||
+           e->n_moves || bkt_map_count(e->changes) > 0;
 }
 
 bool bkt_edits_foreign(const struct bkt_domain *d)
@@ -111,6 +111,7 @@ static void edits_free(struct bkt_domain *d)
     bkt_alias_free_doomed(e);
     bkt_ids_fini(&e->disowned);
     bkt_absent_clear(e);
+    bkt_moves_clear(e);
     for (size_t i = 0; i < e->n_folders; i++)
         free(e->folders[i]);
     free(e->folders);

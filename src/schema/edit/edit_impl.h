@@ -122,6 +122,11 @@ struct bkt_edits {
     /* objects whose new links aren't stored: their old ones stay -> the group's struct bkt_change, or this
      * struct if several groups have such links; NULL: none */
     struct bkt_map *unmoved;
+    /* groups that have moved, as of the flush under way, or of the last one if it could not look at the store
+     * afterwards; ways: a group on the way to a new place -> struct bkt_id of the group that leads to it */
+    struct bkt_group_move *moves;
+    size_t n_moves, moves_cap;
+    struct bkt_map *ways;
     struct bkt_ids left; /* objects that have left removed groups, while groups that lose links are stored */
     bool left_known;     /* `left` is filled in */
     bool held; /* removed objects stay: one of them leads to such an object, as of the last attempt */
@@ -139,6 +144,8 @@ struct bkt_edits {
     pid_t pid; /* the process that made the changes */
     /* ids of changed objects that other writers have deleted, for the report of the next flush of all */
     struct bkt_message_names gone;
+    /* paths of groups whose moves are void, for the same report */
+    struct bkt_message_names stayed;
     bool touched;  /* chunks were written since bkt_domain_drop_stale() looked */
     time_t looked; /* when bkt_domain_drop_stale() looked; 0: never */
     /* a domain that isn't stored yet */
@@ -187,7 +194,20 @@ BKT_NODISCARD int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_er
  *  @return BKT_OK; else that can't be seen, and this flush must not delete anything */
 BKT_NODISCARD int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err);
 
+/** Read objects as they are stored, many at once; those that don't exist are left out.
+ *  @param l      may grow meanwhile
+ *  @param cache  an object whose version is in memory comes from there, with this process's changes
+ *  @param fn     a negative code ends the walk; BKT_ENOMEM */
+BKT_NODISCARD int bkt_edit_read_stored(struct bkt_domain *d, const struct bkt_ids *l, bool cache,
+                                       int (*fn)(const struct bkt_object *o, void *arg), void *arg,
+                                       struct bkt_err *err);
+
 /* ---- link_targets.c ---- */
+
+/** Whether no other writer has the object: no link to it is stored. */
+bool bkt_edit_is_unseen(struct bkt_domain *d, const struct bkt_id *id);
+/** Whether there may be other writers of the stored domain. */
+bool bkt_edit_has_others(const struct bkt_domain *d);
 
 /** Before links are stored: those whose targets another writer has deleted are removed.  The next flush of
  * all reports the targets.  A HEAD for each target that wasn't made here, and one for the domain; none if no
@@ -293,6 +313,19 @@ bool bkt_unmoved_all_blocked(const struct bkt_domain *d);
  *  @param by  the value in the set; where another one is, struct bkt_edits replaces it */
 BKT_NODISCARD int bkt_moved_add(struct bkt_domain *d, struct bkt_map **set, const struct bkt_id *to, void *by,
                                 struct bkt_err *err);
+
+/* ---- moved_groups.c: two writers move groups into each other ---- */
+
+/** Before anything is stored: note the groups that move, and the ways to their new places. */
+BKT_NODISCARD int bkt_moves_note(struct bkt_domain *d, struct bkt_err *err);
+/** Once new links are stored, and before old ones are removed: take back moves that would take groups out of
+ *  reach.  No request if no group moves.
+ *  @param any  set if there were some, which are changes to be stored now */
+BKT_NODISCARD int bkt_moves_undo(struct bkt_domain *d, bool *any, struct bkt_err *err);
+/** After old links were removed: groups that are out of reach get their old links back. */
+BKT_NODISCARD int bkt_moves_settle(struct bkt_domain *d, bool *any, struct bkt_err *err);
+/** Forget them. */
+void bkt_moves_clear(struct bkt_edits *e);
 
 /* ---- rival_objects.c: several writers made an equal object ---- */
 

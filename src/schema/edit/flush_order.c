@@ -257,18 +257,49 @@ static int flush_losing(struct flush *f, struct bkt_err *err)
     return BKT_OK;
 }
 
+/* With a look at other writers' moves before and afterwards [B3]. */
+static int flush_moving(struct flush *f, struct bkt_err *err)
+{
+    struct bkt_err why = {.n = 0};
+    int first = BKT_OK;
+    bool any;
+    BKT_PASS(bkt_moves_undo(f->d, &any, err));
+    if (any)
+        BKT_PASS(flush_list(f, err));
+    bkt_err_keep_first(&first, err, flush_losing(f, &why), &why);
+    bkt_err_keep_first(&first, err, bkt_moves_settle(f->d, &any, &why), &why);
+    if (!any)
+        return first;
+    BKT_PASS(flush_list(f, err));
+    size_t at = f->starts[PHASE_GAINING], n = f->starts[PHASE_LOSING] - at;
+    bkt_err_keep_first(&first, err, bkt_flush_some(f->d, f->v + at, n, true, &why), &why);
+    bkt_err_keep_first(&first, err, flush_losing(f, &why), &why);
+    return first;
+}
+
+/* Moves of an earlier flush are looked at first, if it couldn't do so. */
+static int note_moves(struct flush *f, struct bkt_err *err)
+{
+    bool any;
+    BKT_PASS(bkt_moves_settle(f->d, &any, err));
+    if (any)
+        BKT_PASS(flush_list(f, err));
+    return bkt_moves_note(f->d, err);
+}
+
 static int flush_phases(struct flush *f, struct bkt_err *err)
 {
     enum phase from = f->d->edits->fresh ? PHASE_NOTHING : PHASE_GAINING;
     f->d->edits->held = false;
     int first = BKT_OK;
+    BKT_PASS(note_moves(f, err));
     if (flush_first(f, from, &first, err) < 0)
         return first;
     size_t at = f->starts[from];
     for (enum phase p = from + 1; p <= PHASE_NOTHING; at = f->starts[p++]) {
         struct bkt_err why = {.n = 0};
         int rc = p == PHASE_NOTHING
-                     ? flush_losing(f, &why)
+                     ? flush_moving(f, &why)
                      : bkt_flush_some(f->d, f->v + at, f->starts[p] - at, p == PHASE_LOSING, &why);
         bkt_err_keep_first(&first, err, rc, &why);
         if (f->d->edits->out_of_reach)
@@ -317,6 +348,17 @@ static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
     if (!d->edits->out_of_reach && (d->edits->unnamed || d->edits->n_doomed))
         bkt_err_keep_first(&first, err, bkt_alias_settle(d, first == BKT_OK, &why), &why);
     return first;
+}
+
+static int report_stayed(const struct bkt_domain *d, struct bkt_err *err)
+{
+    struct bkt_message_names stayed = d->edits->stayed;
+    memset(&d->edits->stayed, 0, sizeof d->edits->stayed);
+    BKT_FAIL_IF(err, stayed.n, BKT_EPRECOND,
+                "%s: groups can't be moved into places that another writer has moved into these groups; they "
+                "stay where they were: %s",
+                d->name, stayed.text);
+    return BKT_OK;
 }
 
 static int report_gone(const struct bkt_domain *d, struct bkt_err *err)
@@ -418,6 +460,8 @@ int bkt_domain_flush(struct bkt_domain *d, struct bkt_err *err)
     int first = bkt_rivals_report(d, err);
     if (first == BKT_OK)
         first = report_gone(d, err);
+    if (first == BKT_OK)
+        first = report_stayed(d, err);
     bkt_err_keep_first(&first, err, bkt_doc_remove_old(d, &why), &why);
     BKT_PASS(take_removed(d, &f, first < 0 ? NULL : err));
     if (!d->edits->held)

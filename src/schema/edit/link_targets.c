@@ -48,15 +48,13 @@ static void new_links_fini(struct new_links *x)
     bkt_map_free(x->targets, NULL);
 }
 
-/* Such an object is left out: no other writer has it. */
-static bool is_unseen(struct bkt_domain *d, const struct bkt_id *id)
+bool bkt_edit_is_unseen(struct bkt_domain *d, const struct bkt_id *id)
 {
     const struct bkt_change *c = bkt_map_get(d->edits->changes, id->text, BKT_ID_LEN);
     return (c && c->is_new) || bkt_links_count_is_unseen(d->links, id);
 }
 
-/* Another writer can have deleted something. */
-static bool has_others(const struct bkt_domain *d)
+bool bkt_edit_has_others(const struct bkt_domain *d)
 {
     return !d->edits->fresh && strcmp(d->set.writers, "one") != 0;
 }
@@ -64,10 +62,10 @@ static bool has_others(const struct bkt_domain *d)
 bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o)
 {
     const struct bkt_link *l;
-    if (!has_others(d))
+    if (!bkt_edit_has_others(d))
         return false;
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
-        if (!is_unseen(d, &l->id))
+        if (!bkt_edit_is_unseen(d, &l->id))
             return true;
     return false;
 }
@@ -75,7 +73,7 @@ bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o)
 static int add(struct bkt_domain *d, const struct bkt_id *group, const struct bkt_link *l,
                struct new_links *x)
 {
-    if (!l || l->cls != BKT_L_HARD || is_unseen(d, &l->id))
+    if (!l || l->cls != BKT_L_HARD || bkt_edit_is_unseen(d, &l->id))
         return BKT_OK;
     BKT_PASS(bkt_list_room(&x->v, x->n, &x->cap, sizeof *x->v));
     x->v[x->n] = (struct new_link){*group, l->id, strdup(l->name)};
@@ -129,7 +127,7 @@ static int drop(struct bkt_domain *d, const struct new_link *l, struct bkt_err *
 int bkt_edit_check_targets(struct bkt_domain *d, bool only_new, struct bkt_err *err)
 {
     BKT_CLEANUP(new_links_fini) struct new_links x = {.n = 0};
-    if (!has_others(d) || d->edits->doubt)
+    if (!bkt_edit_has_others(d) || d->edits->doubt)
         return BKT_OK;
     for (struct bkt_map_at at = {0}; bkt_map_walk(d->edits->changes, &at);) {
         const struct bkt_change *c = at.value;

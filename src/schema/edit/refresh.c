@@ -83,6 +83,7 @@ void bkt_domain_discard(struct bkt_domain *d)
         bkt_objects_drop(d->objects, &c->id, false);
         bkt_change_forget(d, c);
     }
+    bkt_moves_clear(d->edits);
     d->edits->fresh       = false;
     d->edits->dirty_bytes = 0;
     memset(&d->edits->old_root, 0, sizeof d->edits->old_root);

@@ -162,7 +162,6 @@ void bkt_edit_released(struct bkt_domain *d, const struct bkt_id *id)
  * one of them links stays, and so do objects that only it leads to.  Links made between this check and the
  * end of the flush are not seen. */
 
-#define READ_AT_ONCE 256  /* groups, as many as there are connections */
 #define A_PAGE       1000 /* keys in an answer of S3: more groups are listed in parts, side by side */
 #define SHARDS       16
 #define CLOCKS_DIFFER 3.0 /* seconds by which times of the store may differ from this machine's */
@@ -233,8 +232,9 @@ static int spare_hidden(struct spare *s)
 
 /* Keep targets of hard links of a stored object, unless this flush takes the links away.  A kept object gets
  * back all of its links: the changes of a removed object are forgotten. */
-static int spare_members(struct spare *s, const struct bkt_object *o)
+static int spare_members(const struct bkt_object *o, void *arg)
 {
+    struct spare *s = arg;
     const struct bkt_change *c = bkt_map_get(s->d->edits->changes, o->id.text, BKT_ID_LEN);
     const struct bkt_link *l;
     for (size_t i = 0; (l = bkt_object_next_hard(o, &i));)
@@ -245,8 +245,9 @@ static int spare_members(struct spare *s, const struct bkt_object *o)
 
 /* Keep the types of a kept object and, if it is a group, its members, which get back the links that its
  * removal took away. */
-static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
+static int keep_what_it_needs(const struct bkt_object *o, void *arg)
 {
+    struct spare *s = arg;
     const struct bkt_link *l;
     const struct bkt_id *type;
     size_t pos = 0;
@@ -256,7 +257,7 @@ static int keep_what_it_needs(struct spare *s, const struct bkt_object *o)
         BKT_PASS(spare_one(s, type));
         BKT_PASS(bkt_ids_add(&s->uses, type));
     }
-    return spare_members(s, o);
+    return spare_members(o, s);
 }
 
 /* ---- groups that have changed since they were counted ---- */
@@ -269,7 +270,7 @@ static int look_at_recent(struct spare *s, const struct bkt_listed *e, const str
     const char *etag = bkt_etag_bare(o && o->etag ? o->etag : "", &n),
                *listed = bkt_etag_bare(e->etag, &n_listed);
     bool known = n && n == n_listed && memcmp(etag, listed, n) == 0;
-    return known ? spare_members(s, o) : bkt_ids_add(&s->changed, id);
+    return known ? spare_members(o, s) : bkt_ids_add(&s->changed, id);
 }
 
 static int on_listed(const struct bkt_listed *e, void *arg)
@@ -299,50 +300,6 @@ static int list_groups(struct spare *s, struct bkt_err *err)
     for (size_t i = 0; i < n; i++)
         prefixes[i] = prefix[i];
     return bkt_store_list_each(s->d->store, prefixes, n, on_listed, s, err);
-}
-
-typedef int on_object(struct spare *s, const struct bkt_object *o);
-
-static int look_at(struct spare *s, const struct bkt_id *id, const struct bkt_req *r, on_object *fn,
-                   struct bkt_err *err)
-{
-    struct bkt_object *o = NULL;
-    if (r->rc == BKT_ENOENT)
-        return BKT_OK;
-    if (r->rc < 0)
-        return bkt_err_copy(err, r->rc, r->err);
-    BKT_PASS(bkt_object_parse(r->body.ptr, r->body.len, id, &o, err));
-    int rc = fn(s, o);
-    bkt_object_release(o);
-    BKT_PASS_MEM(err, rc);
-    return BKT_OK;
-}
-
-/* Read objects as they are stored: the cache doesn't have removed ones any more. */
-static int read_wave(struct spare *s, const struct bkt_id *ids, size_t n, on_object *fn, struct bkt_err *err)
-{
-    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {0};
-    struct bkt_id own[READ_AT_ONCE]; /* the list of these ids may grow and move */
-    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
-    for (size_t i = 0; i < n; i++) {
-        own[i] = ids[i];
-        reqs.v[i] = (struct bkt_req){.op = BKT_GET, .len = BKT_WHOLE};
-        BKT_PASS_MEM(err, bkt_id_key(&own[i], &reqs.keys[i]));
-    }
-    bkt_reqs_perform(s->d->store, &reqs);
-    for (size_t i = 0; i < n; i++)
-        BKT_PASS(look_at(s, &own[i], &reqs.v[i], fn, err));
-    return BKT_OK;
-}
-
-/* Read all of a list, which may grow while it is read. */
-static int read_all(struct spare *s, const struct bkt_ids *l, on_object *fn, struct bkt_err *err)
-{
-    for (size_t i = 0, n; i < l->n; i += n) {
-        n = l->n - i < READ_AT_ONCE ? l->n - i : READ_AT_ONCE;
-        BKT_PASS(read_wave(s, l->v + i, n, fn, err));
-    }
-    return BKT_OK;
 }
 
 /* ---- undoing the removal ---- */
@@ -394,8 +351,9 @@ static int find_all(struct spare *s, struct bkt_err *err)
     BKT_PASS_MEM(err, spare_counted(s));
     BKT_PASS_MEM(err, spare_hidden(s));
     BKT_PASS(list_groups(s, err));
-    BKT_PASS(read_all(s, &s->changed, spare_members, err));
-    return read_all(s, &s->stays, keep_what_it_needs, err);
+    /* the cache doesn't have removed objects any more */
+    BKT_PASS(bkt_edit_read_stored(s->d, &s->changed, false, spare_members, s, err));
+    return bkt_edit_read_stored(s->d, &s->stays, false, keep_what_it_needs, s, err);
 }
 
 int bkt_edit_spare(struct bkt_domain *d, struct bkt_err *err)
