@@ -5,9 +5,9 @@
  * use by default.  HSDS renews them when it writes itself.  The connector's changes make them wrong, so they
  * are deleted; HSDS does without.
  *
- * One LIST of a few keys shows whether they exist.  It is made by the first flush that changes something in a
- * domain that existed before, and then at most once a second.  HSDS makes them 10 s after its last write, so
- * a LIST for each of many flushes would find nothing more. */
+ * One LIST of a few keys shows whether they exist, and whether the domain still does.  It is made by the
+ * first flush that changes something in a domain that existed before, and then at most once a second.  HSDS
+ * makes them 10 s after its last write, so a LIST for each of many flushes would find nothing more. */
 #include <string.h>
 
 #include "base/list.h"
@@ -17,23 +17,36 @@
 
 #define LOOK_AGAIN 1 /* seconds */
 
-static int on_key(const struct bkt_listed *e, void *keys)
+/* What a list shows beside the root group. */
+struct beside {
+    struct bkt_strs keys; /* of what HSDS has derived */
+    bool root;            /* the root group itself */
+};
+
+static void beside_fini(struct beside *b)
 {
+    bkt_strs_fini(&b->keys);
+}
+
+static int on_key(const struct bkt_listed *e, void *arg)
+{
+    struct beside *b = arg;
     const char *leaf = strrchr(e->key, '/');
+    b->root |= leaf && strcmp(leaf, "/.group.json") == 0;
     if (!leaf || (strcmp(leaf, "/.info.json") != 0 && strcmp(leaf, "/.summary.json") != 0))
         return BKT_OK;
-    return bkt_strs_add(keys, e->key);
+    return bkt_strs_add(&b->keys, e->key);
 }
 
 /* Version 1 has none.  @p seen: the store lists them; else they may exist. */
-static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct bkt_err *err)
+static int find(struct bkt_domain *d, struct beside *b, bool *seen, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf prefix = {0};
     BKT_PASS_MEM(err, bkt_id_key(&d->doc.root, &prefix));
     const char *slash = memrchr(prefix.ptr, '/', prefix.len);
     BKT_NEED(err, slash && bkt_buf_resize(&prefix, (size_t)(slash - (const char *)prefix.ptr) + 1) >= 0 &&
                       bkt_buf_add_str(&prefix, ".") >= 0);
-    int rc = bkt_store_list(d->store, bkt_buf_str(&prefix), "", on_key, keys, err);
+    int rc = bkt_store_list(d->store, bkt_buf_str(&prefix), "", on_key, b, err);
     *seen = rc != BKT_EACCES && rc != BKT_EUNSUP &&
             rc != BKT_EINVAL; /* EINVAL: the server takes a list for a key */
     if (*seen)
@@ -43,14 +56,32 @@ static int find(struct bkt_domain *d, struct bkt_strs *keys, bool *seen, struct 
         BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
         BKT_NEED(err,
                  bkt_buf_addf(&key, "%s%s", bkt_buf_str(&prefix), i ? "summary.json" : "info.json") >= 0 &&
-                     bkt_strs_add(keys, bkt_buf_str(&key)) >= 0);
+                     bkt_strs_add(&b->keys, bkt_buf_str(&key)) >= 0);
     }
+    return BKT_OK;
+}
+
+/* If another writer has deleted the domain, chunks are stored all the same, and nothing leads to them.  No
+ * other request of a flush that has only chunks would fail. */
+static int check_root(struct bkt_domain *d, const struct beside *b, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
+    if (b->root)
+        return BKT_OK;
+    BKT_PASS_MEM(err, bkt_id_key(&d->doc.root, &key));
+    int rc = bkt_store_head(d->store, bkt_buf_str(&key), NULL, NULL);
+    if (rc == BKT_ENOENT) /* the next flush after a write reports it, too */
+        d->edits->looked = 0;
+    BKT_FAIL_IF(err, rc == BKT_ENOENT, rc,
+                "%s: another writer has deleted or replaced the domain, so what was written since is lost; "
+                "write it to a new one",
+                d->name);
     return BKT_OK;
 }
 
 int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_strs_fini) struct bkt_strs keys = {0};
+    BKT_CLEANUP(beside_fini) struct beside b = {.root = false};
     struct bkt_edits *e = d->edits;
     time_t now = bkt_seconds_now() + 1; /* 0: never */
     if (e->fresh)
@@ -64,10 +95,13 @@ int bkt_domain_drop_stale(struct bkt_domain *d, struct bkt_err *err)
     e->looked = now;
     e->touched = false;
     bool seen;
-    BKT_PASS(find(d, &keys, &seen, err));
-    if (keys.n)
-        bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu info objects of HSDS are out of date", d->name, keys.n);
-    int rc = keys.n ? bkt_store_delete(d->store, (const char *const *)keys.v, keys.n, err) : BKT_OK;
+    BKT_PASS(find(d, &b, &seen, err));
+    if (seen)
+        BKT_PASS(check_root(d, &b, err));
+    const struct bkt_strs *keys = &b.keys;
+    if (keys->n)
+        bkt_trace(BKT_TRACE_SCHEMA, "%s: %zu info objects of HSDS are out of date", d->name, keys->n);
+    int rc = keys->n ? bkt_store_delete(d->store, (const char *const *)keys->v, keys->n, err) : BKT_OK;
     if (rc < 0 && !seen && bkt_edit_refused(rc)) { /* most likely they don't exist */
         bkt_trace(BKT_TRACE_SCHEMA, "%s: neither a list nor a deletion is allowed", d->name);
         bkt_err_clear(err);

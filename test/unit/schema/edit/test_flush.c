@@ -486,6 +486,31 @@ static void derived_objects_of_hsds_are_removed(void)
     close_all(d, other, NULL);
 }
 
+/* Chunks alone are stored without a look at any object. */
+static void elements_of_a_deleted_domain_are_reported(void)
+{
+    struct bkt_id a, b, ds;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e;
+    struct bkt_id root = *bkt_domain_root(d);
+    bkt_domain_close(d);
+    d = open_it(name);
+    (void)get(d, &ds);
+    e = open_other(name);
+    bkt_domain_touched(d);
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_remove_tree(e->store, &root, err));
+    d->edits->looked -= 2;
+    uint64_t before = lists();
+    OK(bkt_domain_flush(d, err));
+    CHECK(lists() == before, "nothing is looked for while nothing has changed");
+    for (int i = 0; i < 2; i++) {
+        bkt_domain_touched(d);
+        FAILS(BKT_ENOENT, "deleted or replaced", bkt_domain_flush(d, err));
+        OK(bkt_domain_flush(d, err));
+    }
+    close_all(d, e, NULL);
+}
+
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
@@ -508,6 +533,7 @@ int main(void)
     new_objects_go_first();
     new_objects_of_a_new_domain();
     derived_objects_of_hsds_are_removed();
+    elements_of_a_deleted_domain_are_reported();
     domains_end();
     return failures ? 1 : 0;
 }
