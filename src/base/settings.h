@@ -62,7 +62,7 @@
       "traversal")                                                                                           \
     X(TEXT, writers, OTHER, "H5BUCKET_WRITERS", "many", 0, 0,                                                \
       "many or one: programs that write a domain at the same time; "                                         \
-      "one sends no conditional PUTs, for servers without them")                                             \
+      "one sends no conditional PUTs, for servers without them and folders without locks")                   \
     X(BOOL, fsync, OTHER, "H5BUCKET_FSYNC", "yes", 0, 1,                                                     \
       "a PUT in a directory is on disk when it returns (fsync of the file and of its directory)")            \
     X(TEXT, links, OTHER, "H5BUCKET_LINKS", "refuse", 0, 0,                                                  \

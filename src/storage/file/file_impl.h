@@ -3,7 +3,8 @@
  *
  * [F1] A reader sees a whole old or a whole new object: PUT writes a temporary file and renames it.
  * [F2] Read-compare-write is atomic among threads and processes: writers hold a lock file chosen by the key.
- *      The lock is the kernel's (flock), so it ends with its holder.
+ *      The lock is the kernel's (flock), so it ends with its holder.  On a file system without locks only a
+ *      single writer writes (setting writers).
  * [F3] A key never names a file outside DIR: components "", "." and ".." are refused, and symbolic links
  *      below DIR are not followed, no matter who creates them and when.  Setting links=follow allows them,
  *      but never for a DELETE, nor for scratch files.
@@ -54,6 +55,7 @@ struct bkt_dir_store {
     int                  root; /* open directory */
     uint64_t             max_object;
     bool                 fsync;
+    bool one_writer;              /* setting writers */
     bool                 follow;  /* setting links */
     struct bkt_dir_seen db, lock, tmp; /* the latter two in the scratch directory */
     uint64_t             deadline_ms; /* limit of the wait for a key's lock */

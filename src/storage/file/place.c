@@ -244,6 +244,19 @@ static struct timespec turn_taken(int fd)
     return sb.st_mtim;
 }
 
+/* The file system has no locks: Lustre without its option flock, NFS without its daemon.  True: none is
+ * needed. */
+static bool go_without(struct bkt_dir_store *st, struct bkt_req *req, const char *name)
+{
+    if (!st->one_writer)
+        (void)BKT_REQ_FAIL(req, BKT_EUNSUP,
+                           "%s %s: %s/%s can't be locked (%s), so that writers could overwrite each other's "
+                           "changes; mount with locks (flock), or set writers=one if this program is the "
+                           "only one that writes",
+                           bkt_op_name(req->op), req->key, st->base.uri, name, strerrordesc_np(errno));
+    return st->one_writer;
+}
+
 /* A stopped holder of a key's lock cannot be passed over: it may go on any time, with the state that it has
  * read. */
 static bool wait_for_lock(struct bkt_dir_store *st, struct bkt_req *req, int fd, const char *name)
@@ -254,6 +267,8 @@ static bool wait_for_lock(struct bkt_dir_store *st, struct bkt_req *req, int fd,
     while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno == EINTR)
             continue;
+        if (errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK)
+            return go_without(st, req, name);
         if (errno != EWOULDBLOCK) {
             (void)bkt_dir_fail(st, req, "lock of");
             return false;
@@ -306,6 +321,8 @@ int bkt_dir_turn(struct bkt_store *base, const char *key)
             (void)futimens(fd, NULL);
             return fd;
         }
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break;
         struct timespec last = turn_taken(fd);
         if (last.tv_sec != taken.tv_sec || last.tv_nsec != taken.tv_nsec)
             since = bkt_seconds_now();

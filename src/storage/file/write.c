@@ -24,6 +24,7 @@
 void bkt_dir_write_init(struct bkt_dir_store *st, const struct bkt_settings *set)
 {
     st->fsync       = set->fsync;
+    st->one_writer = strcmp(set->writers, "one") == 0;
     st->deadline_ms = set->deadline_ms;
     atomic_init(&st->ahead, AHEAD_UNKNOWN);
     (void)pthread_mutex_init(&st->sync_lock, NULL);

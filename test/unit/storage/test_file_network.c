@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "helpers/store_testing.h"
+#include "storage/store_impl.h"
 
 static char dir[] = "/tmp/bkt-network-XXXXXX", uri[64];
 static const char *failing; /* the call that fails; NULL: none */
@@ -25,6 +27,8 @@ int            __real_linkat(int a, const char *old, int b, const char *new, int
 int            __wrap_linkat(int a, const char *old, int b, const char *new, int flags);
 int            __real_renameat(int a, const char *old, int b, const char *new);
 int            __wrap_renameat(int a, const char *old, int b, const char *new);
+int            __real_flock(int fd, int how);
+int            __wrap_flock(int fd, int how);
 int            __wrap_renameat2(int a, const char *old, int b, const char *new, unsigned flags);
 
 static bool fails(const char *call)
@@ -70,6 +74,8 @@ int __wrap_renameat(int a, const char *old, int b, const char *new)
     int rc = __real_renameat(a, old, b, new);
     return rc == 0 && fails("renameat") ? -1 : rc;
 }
+
+int __wrap_flock(int fd, int how) { return fails("flock") ? -1 : __real_flock(fd, how); }
 
 int __wrap_renameat2(int a, const char *old, int b, const char *new, unsigned flags)
 {
@@ -177,6 +183,30 @@ static void an_unknown_state_is_a_failure(struct bkt_store *st)
     }
 }
 
+/* Lustre without its option flock, NFS without its daemon of locks, some file systems of user space. */
+static void without_locks(void)
+{
+    static const int codes[] = {ENOSYS, EOPNOTSUPP, ENOLCK};
+    for (size_t i = 0; i < BKT_COUNT(codes); i++) {
+        struct bkt_err    err  = {0};
+        struct bkt_store *many = open_store(uri, ""), *one = open_store(uri, "writers=one");
+        fail("flock", codes[i], 0, 1000000);
+        CHECK(bkt_store_put(many, "l/k", "x", 1, NULL, NULL, NULL, &err) == BKT_EUNSUP && strstr(first_line(&err), "writers=one"),
+              "%d: %s", codes[i], first_line(&err));
+        CHECK(put_text(one, "l/k", "x", NULL, NULL, NULL) == BKT_OK, "%d: the only writer", codes[i]);
+        double begun = seconds();
+        CHECK(bkt_store_turn(many, "l/k") == -1 && seconds() - begun < 3, "%d: a turn takes %.1f s", codes[i], seconds() - begun);
+        struct bkt_req del = {.op = BKT_DELETE, .key = "l/k"};
+        CHECK(bkt_store_perform(one, &del, 1, NULL) == BKT_OK, "%d: DELETE", codes[i]);
+        bkt_req_fini(&del);
+        fail("flock", EIO, 0, 1);
+        CHECK(bkt_store_put(one, "l/k", "x", 1, NULL, NULL, NULL, &err) == BKT_EIO, "%d: another failure", codes[i]);
+        failing = NULL;
+        bkt_store_close(many);
+        bkt_store_close(one);
+    }
+}
+
 int main(void)
 {
     char cmd[64];
@@ -190,6 +220,7 @@ int main(void)
     a_lost_answer_is_no_loss(st);
     an_unknown_state_is_a_failure(st);
     bkt_store_close(st);
+    without_locks();
     bkt_store_shutdown();
     (void)snprintf(cmd, sizeof cmd, "rm -r %s", dir);
     return system(cmd) != 0 || failures != 0;
