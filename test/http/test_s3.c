@@ -213,6 +213,30 @@ static void errors_say_what_to_do(void)
     }
 }
 
+/* A web server before the S3 server wants https. */
+static void elsewhere(const struct seen *r, struct answer *a, void *arg)
+{
+    (void)r;
+    a->status  = *(const int *)arg;
+    a->headers = "Content-Type: text/html\r\nLocation: https://minio.example.org/buck/k\r\n";
+    a->body    = "<html>moved</html>";
+    a->len     = strlen(a->body);
+}
+
+static void a_moved_endpoint_is_named(void)
+{
+    static int statuses[] = {301, 302, 307, 308};
+    for (size_t i = 0; i < BKT_COUNT(statuses); i++) {
+        struct server    *s   = server_start(elsewhere, &statuses[i]);
+        struct bkt_store *st  = open_s3(s, "anonymous=yes");
+        struct bkt_err    err = {0};
+        CHECK(get(st, "k", &err) == BKT_EINVAL && strstr(first_line(&err), "endpoint to https://minio.example.org") &&
+                  !strstr(first_line(&err), "region") && server_count(s) == 1, "%d: %s", statuses[i], first_line(&err));
+        bkt_store_close(st);
+        server_stop(s);
+    }
+}
+
 static int ignore(const struct bkt_listed *e, void *arg)
 {
     (void)e, (void)arg;
@@ -455,6 +479,7 @@ int main(void)
     requests_are_signed();
     conditions_reach_the_server();
     errors_say_what_to_do();
+    a_moved_endpoint_is_named();
     a_refusal_names_the_permission();
     a_missing_object_counts_as_deleted();
     a_server_that_waited_too_long_is_asked_again();

@@ -21,6 +21,7 @@
 #include "base/trace.h"
 #include "storage/aws/xml.h"
 #include "storage/s3/s3_impl.h"
+#include "storage/web/web_url.h"
 
 #define SKEW_MAX       900 /* seconds: S3 refuses more than a quarter of an hour */
 #define MAX_DETOURS    3 /* detours of one request: to the bucket's region, and repetitions that S3 asks for;
@@ -369,6 +370,18 @@ static const char *denied_hint(const struct bkt_http_op *op)
     return "without permission to list the bucket, S3 also reports missing keys as 403";
 }
 
+/* A redirect of a web server before the S3 server, mostly to https.  It is not followed: the signature is for
+ * this host.  False: not such an answer. */
+static bool moved_hint(const struct bkt_s3 *s, const struct bkt_http_op *op, char to[120])
+{
+    BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url u = {.port = 0};
+    if (op->x.status < 300 || op->x.status >= 400 || !op->x.redirect || !s->place.host ||
+        op->reply.region[0] || bkt_web_url_parse(op->x.redirect, &u, NULL) < 0)
+        return false;
+    (void)snprintf(to, 120, "set endpoint to %.70s, where this one redirects to", u.origin);
+    return true;
+}
+
 static int judge(struct bkt_http *h, struct bkt_http_op *op)
 {
     struct bkt_s3          *s = (struct bkt_s3 *)h;
@@ -385,9 +398,13 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
         i++;
     int         rc   = i < BKT_COUNT(meanings) ? meanings[i].rc : bkt_http_code(op->x.status);
     const char *hint = i < BKT_COUNT(meanings) ? meanings[i].hint : NULL;
-    char        source[100], text[240];
+    char        source[100], text[240], moved[120];
     if (op->x.status == 403 && !hint)
         hint = denied_hint(op);
+    if (moved_hint(s, op, moved)) {
+        rc   = BKT_EINVAL;
+        hint = moved;
+    }
     if (rc == BKT_EACCES) {
         bkt_cred_source(s->cred, source, sizeof source);
         (void)snprintf(text, sizeof text, "%s%s; %s",
