@@ -18,6 +18,7 @@ enum step {
     GARBAGE,      /* no HTTP */
     LONG_REASON,  /* 503, and 3,000 characters of why in its first line */
     WRONG_RANGE, NO_RANGE, BAD_RANGE, LESS_RANGE, LONG_RANGE, OTHER_416,
+    MORE_THAN_RANGE, /* the whole object, with the header of a part, and no length */
     IGNORES_RANGE,
     RETRY_AFTER, RETRY_AFTER_LONG,
 };
@@ -77,6 +78,10 @@ static void handle(const struct seen *r, struct answer *a, void *arg)
     case LESS_RANGE: range_answer(a, s, "bytes 1000-1999/100000", 1000), a->body = s->data + 1000; return;
     case NO_RANGE: range_answer(a, s, NULL, 5000); return;
     case LONG_RANGE: range_answer(a, s, "bytes 1000-2999/100000", 5000); return;
+    case MORE_THAN_RANGE:
+        range_answer(a, s, "bytes 1000-5999/100000", SIZE);
+        a->announce = -2, a->after = CLOSE;
+        return;
     case OTHER_416: a->status = 416, a->headers = "Content-Range: bytes */100000\r\n"; return;
     case BAD_RANGE: range_answer(a, s, "bytes 1000--5/x", 5000); return;
     case IGNORES_RANGE: plain.headers[0] = 0, answer_object(&plain, a, s->data, SIZE, ETAG); return;
@@ -140,6 +145,8 @@ static const struct {
     {"206 with a bad Content-Range", PART, {BAD_RANGE}, BKT_EFORMAT, 4, "Content-Range", "bytes=1000-5999"},
     {"206 of another length than its range", PART, {LONG_RANGE, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},
     {"always", PART, {LONG_RANGE}, BKT_EFORMAT, 4, "Content-Length and Content-Range differ", "bytes=1000-5999"},
+    {"206 of more bytes than its range, once", PART, {MORE_THAN_RANGE, OBJECT}, BKT_OK, 2, NULL, "bytes=1000-5999"},
+    {"206 of more bytes than its range", PART, {MORE_THAN_RANGE}, BKT_EFORMAT, 4, "more bytes", "bytes=1000-5999"},
     {"409 once", WHOLE, {409, OBJECT}, BKT_OK, 2, NULL, ""},
     {"409 for ever", WHOLE, {409}, BKT_ENET, 3, "HTTP 409", ""},
     {"412 without a condition, once", WHOLE, {412, OBJECT}, BKT_OK, 2, NULL, ""},

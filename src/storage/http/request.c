@@ -269,6 +269,10 @@ static int place(struct bkt_http_op *op, const unsigned char *p, size_t n)
     uint64_t        end = is_whole(op) ? UINT64_MAX : off + req->len;
     if (!bkt_add_u64(op->pos, n, &hi))
         return refuse(op, BKT_EFORMAT, "the answer does not end");
+    if (op->x.status == 206 && hi && hi - 1 > op->reply.last) {
+        op->odd = true; /* perhaps the whole object, from its first byte on */
+        return refuse(op, BKT_EFORMAT, "the answer has more bytes than its Content-Range");
+    }
     uint64_t cut = bkt_min_u64(hi, end);
     if (lo < cut) {
         size_t at = (size_t)(lo - off), k = (size_t)(cut - lo);

@@ -398,11 +398,11 @@ static int judge(struct bkt_http *h, struct bkt_http_op *op)
         i++;
     int         rc   = i < BKT_COUNT(meanings) ? meanings[i].rc : bkt_http_code(op->x.status);
     const char *hint = i < BKT_COUNT(meanings) ? meanings[i].hint : NULL;
-    char        source[100], text[240], moved[120];
+    char source[100], text[240], moved[120];
     if (op->x.status == 403 && !hint)
         hint = denied_hint(op);
     if (moved_hint(s, op, moved)) {
-        rc   = BKT_EINVAL;
+        rc = BKT_EINVAL;
         hint = moved;
     }
     if (rc == BKT_EACCES) {
