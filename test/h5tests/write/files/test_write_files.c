@@ -103,34 +103,6 @@ static void handles(hid_t f, struct out *o)
     H5Pclose(fapl);
 }
 
-/* A file whose id is closed stays open by its mount alone.  Its changes are stored before it is unmounted. */
-static void mounted(hid_t f, struct out *o)
-{
-    hid_t fapl = new_fapl(o), held = H5I_INVALID_HID;
-    for (int keep = 0; keep < 2; keep++) {
-        hid_t child = H5Fcreate(new_name(o, "child.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl), d;
-        int   v = 7;
-        put_number(child, "n", 5);
-        put_number(f, keep ? "with" : "without", keep);
-        hid_t point = H5Gcreate2(f, keep ? "m1" : "m0", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        say_result(o, "H5Fmount", H5Fmount(point, ".", child, H5P_DEFAULT));
-        H5Gclose(point);
-        H5Fclose(child);
-        d = H5Dopen2(f, keep ? "m1/n" : "m0/n", H5P_DEFAULT);
-        H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v);
-        H5Dclose(d);
-        put_number(f, keep ? "m1/new" : "m0/new", 8);
-        held = keep ? H5Dopen2(f, "m1/new", H5P_DEFAULT) : held;
-        say_result(o, "H5Funmount", H5Funmount(f, keep ? "m1" : "m0"));
-        if (keep)
-            H5Dclose(held);
-        hid_t again = H5Fopen(new_name(o, "child.h5"), H5F_ACC_RDONLY, fapl);
-        say(o, "n is %d, new is %d", number_in(again, "n"), number_in(again, "new"));
-        H5Fclose(again);
-    }
-    H5Pclose(fapl);
-}
-
 static void degrees(hid_t f, struct out *o)
 {
     static const H5F_close_degree_t kinds[] = {H5F_CLOSE_WEAK, H5F_CLOSE_SEMI, H5F_CLOSE_STRONG};
@@ -326,7 +298,6 @@ static void links_to_other_files(hid_t f, struct out *o)
 static const struct write_case cases[] = {
     {"files are created, opened and deleted", modes, NULL},
     {"several handles on one file", handles, NULL},
-    {"a mount that holds a file open", mounted, NULL},
     {"close degrees", degrees, NULL},
     {"close degrees that meet", degrees_meet, NULL},
     {"what a file says of itself", questions, NULL},
@@ -578,32 +549,6 @@ static void plain_files_flushed(const struct out *o)
     H5Pclose(fapl);
 }
 
-/* Another writer deletes the domain, or makes a new one of that name.  Elements that are written then have no
- * place, which one flush reports. */
-static void deleted_by_another(const struct out *o)
-{
-    const char *name = new_name(o, "deleted.h5"), *schema = getenv("H5BUCKET_SCHEMA");
-    hid_t fapl = new_fapl(o), other = fapl_ours("test.max_object=254M");
-    if (getenv("BKT_H5_KEEP"))
-        printf("skipped: a deleted domain, since its chunks would be kept\n");
-    for (int again = getenv("BKT_H5_KEEP") || (schema && strcmp(schema, "v1") == 0) ? 2 : 0; again < 2; again++) {
-        int v = 3;
-        hid_t f = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
-        put_number(f, "n", 1);
-        CHECK(H5Fclose(f) >= 0, "%s", error_text());
-        f = H5Fopen(name, H5F_ACC_RDWR, fapl);
-        hid_t d = H5Dopen2(f, "n", H5P_DEFAULT);
-        hid_t g = again ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, other) : H5I_INVALID_HID;
-        CHECK((again ? H5Fclose(g) : H5Fdelete(name, other)) >= 0, "%s", error_text());
-        CHECK(H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &v) >= 0, "%s", error_text());
-        H5Dclose(d);
-        CHECK(H5Fclose(f) < 0 && strstr(error_text(), "deleted or replaced"), "%d: H5Fclose: %s", again, error_text());
-        CHECK(H5Fclose(f) >= 0, "%d: the second H5Fclose: %s", again, error_text());
-    }
-    H5Pclose(other);
-    H5Pclose(fapl);
-}
-
 int main(int argc, char **argv)
 {
     struct out o = {.ours = true};
@@ -613,7 +558,6 @@ int main(int argc, char **argv)
     compare_write_extra(flushing, &o);
     compare_write_extra(failing, &o);
     compare_write_extra(ending, &o);
-    compare_write_extra(deleted_by_another, &o);
     compare_write_extra(open_for_both, &o);
     compare_write_extra(plain_files, &o);
     compare_write_extra(plain_files_flushed, &o);
