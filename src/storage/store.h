@@ -159,6 +159,8 @@ static inline void bkt_store_closep(struct bkt_store **st) { bkt_store_close(*st
 const char *bkt_store_uri(const struct bkt_store *st);
 /** A directory or memory, or joined parts of such stores: no round trips. */
 bool        bkt_store_is_local(const struct bkt_store *st);
+/** Whether requests are possible: false if the process is ending, and a library that they need has ended. */
+bool bkt_store_is_usable(const struct bkt_store *st);
 bool bkt_store_is_directory(const struct bkt_store *st);       /* its objects are files in a directory */
 bool        bkt_store_is_readonly(const struct bkt_store *st); /* a PUT or DELETE ends as BKT_EACCES */
 /** Fail with a message if the store is read-only.  BKT_EACCES */

@@ -108,6 +108,13 @@ int bkt_url_open(const char *url, const struct bkt_settings *set, struct bkt_sto
     return bkt_url_store_open(url, set, out, key, err);
 }
 
+/* If the program has used libcrypto before hook(), libcrypto has an exit handler, and can't be initialised
+ * again after that. */
+bool bkt_store_is_usable(const struct bkt_store *st)
+{
+    return bkt_store_is_local(st) || OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) == 1;
+}
+
 void bkt_store_cancelled(void) { bkt_engine_cancelled(); }
 
 void bkt_store_shutdown(void)

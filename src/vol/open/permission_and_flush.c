@@ -150,9 +150,25 @@ static int flush_together(struct bkt_file *f, struct bkt_err *err)
 
 static bool exiting;
 
+/* Whether any file has changes that aren't stored. */
+static bool is_any_changed(void)
+{
+    for (struct bkt_file *f = bkt_file_next(NULL); f; f = bkt_file_next(f))
+        if (f->flags & H5F_ACC_RDWR && (bkt_domain_is_dirty(f->dom) || bkt_chunks_dirty(f->dom)))
+            return true;
+    return false;
+}
+
 /* When this process ends, the others may be in any call, so it doesn't wait for them. */
 int bkt_file_flush(struct bkt_file *f, struct bkt_err *err)
 {
+    if (exiting && !bkt_store_is_usable(bkt_domain_store(f->dom))) {
+        BKT_FAIL_IF(err, is_any_changed(), BKT_ECANCEL,
+                    "%s: it was changed while the program ended, after the end of libcrypto, which requests "
+                    "need; close it before",
+                    f->name);
+        return BKT_OK;
+    }
     return f->comm && !exiting && bkt_comm_alive(f->comm) ? flush_together(f, err) : flush_alone(f, err);
 }
 
@@ -232,8 +248,9 @@ static void lost(struct bkt_file *f, int code, const struct bkt_err *err)
                   names.text, names.n ? ")" : "", bkt_err_reason(err, code));
 }
 
-/* If a program leaves files open, HDF5 closes them when the process ends.  That is too late for a request:
- * libcrypto was loaded after HDF5 and is gone by then.  A forked child leaves its parent's changes alone. */
+/* If a program leaves files open, HDF5 closes them when the process ends.  That may be too late for requests:
+ * libcrypto is gone by then if the program has used it before the connector.  A forked child leaves its
+ * parent's changes alone.  Exit handlers of the program may run later and change more (flush_last()). */
 static void store_at_exit(void)
 {
     exiting = true;
@@ -266,7 +283,7 @@ static int flush_last(struct bkt_file *f, struct bkt_err *err)
     hbool_t ending = false;
     if (watched && watched != getpid())
         return BKT_OK;
-    if (exiting && !bkt_store_is_local(bkt_domain_store(f->dom))) /* already reported, or nothing is left */
+    if (exiting && (f->lost || !is_any_changed())) /* already reported, or nothing is left */
         return BKT_OK;
     int rc = bkt_file_flush(f, err);
     if (rc < 0 && H5is_library_terminating(&ending) >= 0 && ending) {
