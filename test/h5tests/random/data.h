@@ -32,6 +32,8 @@ struct dset {
     bool        var;       /* values lie outside of the elements */
     bool        once;      /* sequences of sequences: HDF5 crashes when it writes over them */
     bool        full;      /* each element was written */
+    bool        cached;    /* HDF5 may hold chunks that were read but never stored, */
+    bool        more;      /* and a smaller extent made it store them */
     /* HDF5 leaves elements undefined that were never written (no fill value, or never filled): a byte for
      * each element, 1 where it was written.  NULL: all are defined. */
     unsigned char *known;
@@ -155,6 +157,8 @@ void chunk_call(struct run *run);
 void attribute(struct run *run);
 /** All attributes of one dataset. */
 void compare_attributes(struct run *run, const struct dset *d);
+/** HDF5 copies them correctly. */
+bool attributes_copied(const struct dset *d);
 
 /* ---- data_virtual.c ---- */
 

@@ -34,6 +34,7 @@ void dset_close(struct dset *d)
             H5Dclose(d->id[i]);
         d->id[i] = H5I_INVALID_HID;
     }
+    d->cached = false;
 }
 
 static void forget(struct run *run, struct dset *d)
@@ -141,7 +142,8 @@ static void copy_one(struct run *run)
         H5Pget_chunk_opts(d->dcpl, &opts);
     /* HDF5 1.14.5 makes wrong copies of chunks that are unfiltered because they are partial.  It fails for
      * some references, and writes beyond its buffer if chunks of variable-length elements are filtered. */
-    if (run->n == DSETS || !*d->name || opts || has_class(d->type, H5T_REFERENCE) || (d->var && H5Pget_nfilters(d->dcpl)))
+    if (run->n == DSETS || !*d->name || opts || has_class(d->type, H5T_REFERENCE) || (d->var && H5Pget_nfilters(d->dcpl)) ||
+        !attributes_copied(d))
         return;
     c.file = (int)rnd_below(&run->r, FILES);
     snprintf(c.name, sizeof c.name, "d%u", rnd_below(&run->r, 3 * DSETS));
@@ -156,8 +158,9 @@ static void copy_one(struct run *run)
     EACH(i) { rc[i] = c.id[i] = H5Dopen2(run->file[c.file][i], c.name, H5P_DEFAULT); }
     if (!both(run, "H5Dopen2 of the copy", rc))
         return;
-    c.type = H5Tcopy(d->type);
-    c.dcpl = H5Pcopy(d->dcpl);
+    c.type   = H5Tcopy(d->type);
+    c.dcpl   = H5Pcopy(d->dcpl);
+    c.cached = false;
     if (d->known) {
         all_unknown(&c);
         memcpy(c.known, d->known, d->n);
@@ -202,8 +205,10 @@ static void resized(struct dset *d, const hsize_t *dims)
         free(d->known);
         d->known = now;
     }
-    for (int i = 0; i < d->rank; i++)
+    for (int i = 0; i < d->rank; i++) {
         d->full = d->full && dims[i] <= d->dims[i];
+        d->more = d->more || (d->cached && dims[i] < d->dims[i]);
+    }
     memcpy(d->dims, dims, (size_t)d->rank * sizeof *dims);
     d->n = n;
 }

@@ -72,8 +72,9 @@ static void read_begin(struct run *run, struct read *x)
         x->type = H5Tcopy(x->d->type);
     }
     note_type(run, "as", x->type);
-    bool   var  = is_var(x->type);
-    size_t size = H5Tget_size(x->type);
+    bool   var   = is_var(x->type);
+    size_t size  = H5Tget_size(x->type);
+    x->d->cached = true;
     random_selection(run, x->d, &x->s);
     EACH(i)
     {
@@ -158,6 +159,7 @@ void compare_whole(struct run *run, struct dset *d)
     long long   rc[SIDES];
     x.s.fspace = random_space(d);
     x.s.mspace = random_space(d);
+    d->cached  = true;
     EACH(i)
     {
         x.buf[i] = calloc(d->n + 1, H5Tget_size(d->type));

@@ -91,12 +91,17 @@ static bool is_as_mapped(const struct virt *v, int k, const struct dset *d)
 
 /* Whether all existing sources are unchanged, and HDF5 defines all their elements.  If sources have become
  * smaller, HDF5 crashes. */
-static bool is_known(const struct run *run, const struct virt *v)
+static bool is_known(struct run *run, const struct virt *v)
 {
     for (int k = 0; k < v->n_src; k++)
-        for (int i = 0; i < run->n; i++)
-            if (strcmp(run->d[i].name, v->src[k]) == 0 && run->d[i].file == v->src_file[k] && !is_as_mapped(v, k, &run->d[i]))
+        for (int i = 0; i < run->n; i++) {
+            struct dset *d = &run->d[i];
+            if (strcmp(d->name, v->src[k]) != 0 || d->file != v->src_file[k])
+                continue;
+            if (!is_as_mapped(v, k, d))
                 return false;
+            d->cached = true;
+        }
     return true;
 }
 
