@@ -24,7 +24,7 @@ static bool is_held(const struct bkt_change *c) { return c->removed || bkt_objec
 static bool is_wanted(struct bkt_domain *d, const struct bkt_change *c)
 {
     uint64_t links = 0;
-    return c->keep || c->obj->extra_refs ||
+    return c->keep || c->obj->extra_refs || c->obj->uses > 0 ||
            (bkt_domain_link_count(d, &c->id, &links, NULL) == BKT_OK && links > 0);
 }
 

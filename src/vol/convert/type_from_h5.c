@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "vol/convert/convert.h"
-#include "schema/edit/edit.h"
 #include "base/num.h"
 #include "vol/core/object_refs.h"
 #include "vol/convert/rebuild.h"
@@ -371,7 +370,8 @@ static int from_type(hid_t type, struct bkt_type **out, struct bkt_err *err)
     return enough ? BKT_OK : encode(type, *out, err);
 }
 
-/* If @p type is a committed type of the same domain, get its id and keep it. */
+/* If @p type is a committed type of the same domain, get its id.  Its users count as uses of it once they are
+ * made (bkt_edit_use()); until then the program holds it. */
 static int committed_id(struct bkt_vobj *in_file, hid_t type, struct bkt_id *id, struct bkt_err *err)
 {
     if (!in_file || H5Tcommitted(type) <= 0)
@@ -383,7 +383,7 @@ static int committed_id(struct bkt_vobj *in_file, hid_t type, struct bkt_id *id,
         return BKT_OK;
     BKT_FAIL_IF(err, !bkt_token_id(in_file->file->dom, &token, id), BKT_ENOENT,
                 "the committed datatype is not in the domain any more");
-    return bkt_edit_keep(in_file->file->dom, id, err); /* its users need it, with or without a link to it */
+    return BKT_OK;
 }
 
 int bkt_convert_from_type(struct bkt_vobj *in_file, hid_t type, struct bkt_type **out, struct bkt_err *err)

@@ -335,6 +335,43 @@ static void large_elements(hid_t f, struct out *o)
     H5Tclose(t);
 }
 
+/* A copied dataset brings its committed type along, to which no link leads.  The type goes with its last user, also before
+ * anything was flushed. */
+static void last_user(const struct out *o)
+{
+    static const char *const ways[] = {"not flushed", "flushed"};
+    char command[9000];
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        char  name[9000];
+        hid_t fapl = new_fapl(o), s = H5Screate(H5S_SCALAR), from, to, t = H5Tcopy(H5T_STD_I16LE);
+        snprintf(name, sizeof name, "%s", new_name(o, "to.h5"));
+        from = H5Fcreate(new_name(o, "from.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+        to   = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+        H5Tcommit2(from, "type", t, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Dclose(H5Dcreate2(from, "typed", t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        CHECK(H5Ocopy(from, "typed", to, "a", H5P_DEFAULT, H5P_DEFAULT) >= 0 && H5Ocopy(from, "typed", to, "b", H5P_DEFAULT, H5P_DEFAULT) >= 0,
+              "copying: %s", error_text());
+        if (i == 1)
+            H5Fflush(to, H5F_SCOPE_GLOBAL);
+        CHECK(H5Ldelete(to, "a", H5P_DEFAULT) >= 0, "deleting: %s", error_text());
+        H5Fclose(to);
+        H5Fclose(from);
+        snprintf(command, sizeof command, "test $(find '%s' -name .datatype.json -o -name '*-t-*' | wc -l) = 2", new_name(o, ""));
+        CHECK(strstr(name, "://") || system(command) == 0, "%s: not one type for each file", ways[i]);
+        to = H5Fopen(name, H5F_ACC_RDONLY, fapl);
+        hid_t b = H5Dopen2(to, "b", H5P_DEFAULT), of = H5Dget_type(b);
+        CHECK(H5Tcommitted(of) > 0, "the other copy has lost its type: %s", error_text());
+        H5Tclose(of);
+        H5Dclose(b);
+        H5Fclose(to);
+        H5Tclose(t);
+        H5Sclose(s);
+        H5Fdelete(name, fapl);
+        H5Fdelete(new_name(o, "from.h5"), fapl);
+        H5Pclose(fapl);
+    }
+}
+
 static const struct write_case cases[] = {
     {"numbers in the order of creation", numbers, numbers_stored},
     {"groups on the way", on_the_way, NULL},
@@ -350,5 +387,6 @@ int main(void)
     struct out o = {.ours = true};
     compare_write_extra(deep, &o);
     compare_write_extra(refused, &o);
+    compare_write_extra(last_user, &o);
     return compare_write_main(cases, COUNT(cases));
 }
