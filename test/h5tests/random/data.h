@@ -88,6 +88,19 @@ hid_t random_dapl(struct run *run);
 /** For a transfer of elements of @p type, in memory. */
 hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads);
 
+/** Only its buffers and memory, for elements of @p size bytes, in several datasets. */
+hid_t  random_buffers(struct run *run, size_t size, bool var);
+size_t largest_element(const struct dset *d, hid_t type);
+
+/* ---- data_filters.c ---- */
+
+/** The program's own ones, once in each process. */
+void filters_register(void);
+void random_filters(struct run *run, hid_t dcpl, struct dset *d);
+bool has_filter(hid_t dcpl, H5Z_filter_t id);
+/** One that may fail for a chunk, which is then stored without it. */
+bool leaves_some_out(hid_t dcpl);
+
 /* ---- data_select.c ---- */
 
 struct selection {
@@ -126,6 +139,11 @@ struct dset *any_dset(struct run *run);
 void note_dset(struct run *run, const char *call, const struct dset *d);
 void note_type(struct run *run, const char *word, hid_t type);
 void dset_close(struct dset *d);
+/** The type to create with, for each side, H5Tclose(): mostly @p type itself, sometimes committed now, or an
+ *  earlier committed one, which takes its place. */
+void some_type_ids(struct run *run, int file, hid_t *type, hid_t ids[SIDES]);
+/** After a change of the extent. */
+void resized(struct dset *d, const hsize_t *dims);
 /** Static buffers, see new_name(). */
 const char *file_name(const struct run *run, int file, int side);
 /** Files and datasets; false after a difference. */
@@ -166,6 +184,13 @@ bool attributes_copied(const struct dset *d);
 void use_virtual(struct run *run);
 void compare_virtual(struct run *run);
 void virtual_end(struct run *run);
+
+/* ---- data_writers.c ---- */
+
+/** Another process changes a dataset of the domain, and so does this one, before it has stored its changes. */
+void two_writers(struct run *run);
+/** That process; its arguments after --other.  Its exit status. */
+int other_main(char **argv);
 
 /* ---- data_contents.c ---- */
 

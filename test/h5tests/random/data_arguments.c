@@ -184,15 +184,28 @@ static void clear_unused(hid_t type, unsigned char *p, size_t n)
     }
 }
 
+/* 0 .. 15; floats in halves, too. */
+static void small_values(hid_t type, void *buf, size_t n, unsigned seed)
+{
+    size_t       size = H5Tget_size(type), room = size < sizeof(double) ? sizeof(double) : size;
+    bool         real = H5Tget_class(type) == H5T_FLOAT;
+    signed char *v    = calloc(n + 1, 1);
+    double      *as   = calloc(n + 1, room);
+    zoo_fill(H5T_NATIVE_SCHAR, v, n, seed);
+    for (size_t i = 0; i < n; i++)
+        as[i] = real ? (v[i] & 15) / 2.0 : v[i] & 15;
+    H5Tconvert(H5T_NATIVE_DOUBLE, type, n, as, NULL, H5P_DEFAULT);
+    memcpy(buf, as, n * size);
+    free(v);
+    free(as);
+}
+
 void random_values(struct run *run, const struct dset *d, hid_t type, void *buf, size_t n)
 {
     H5T_class_t cls  = H5Tget_class(type);
     unsigned    seed = (unsigned)rnd_next(&run->r);
     if (d->small && (cls == H5T_INTEGER || cls == H5T_FLOAT)) {
-        zoo_fill(H5T_NATIVE_SCHAR, buf, n, seed);
-        for (size_t i = 0; i < n; i++)
-            ((signed char *)buf)[i] &= 15;
-        H5Tconvert(H5T_NATIVE_SCHAR, type, n, buf, NULL, H5P_DEFAULT);
+        small_values(type, buf, n, seed);
         return;
     }
     zoo_fill(type, buf, n, seed);
@@ -308,50 +321,19 @@ hid_t random_space(const struct dset *d)
 
 /* ---- property lists ---- */
 
-/* HDF5 can't decode its szip of odd numbers of bytes, nor of bytes whose number another filter has changed
- * (they end in stray memory). */
-static bool szip_works(hid_t type, unsigned used)
+/* Of the dataset's type, or converted from another one. */
+static void fill_value(struct run *run, hid_t dcpl, const struct dset *d)
 {
-    H5T_class_t cls = H5Tget_class(type);
-    size_t      n   = H5Tget_size(type);
-    return (cls == H5T_INTEGER || cls == H5T_FLOAT) && H5Tget_precision(type) == 8 * n && (n == 1 || n == 2 || n == 4 || n == 8) &&
-           !(used & (1U | 1U << 2));
-}
-
-/* One that packs bits has to see elements: it comes first.  The others in any order. */
-static void add_filters(struct run *run, hid_t p, struct dset *d)
-{
-    struct rnd  *r   = &run->r;
-    H5T_class_t  cls = H5Tget_class(d->type);
-    unsigned     n   = rnd_chance(r, 50) ? 0 : rnd_in(r, 1, 3), used = 0;
-    if (n && rnd_chance(r, 12) && !d->var) { /* HDF5's crashes on sequences */
-        H5Pset_nbit(p);
-        d->exact = false;
-        note(run, "nbit ");
-    } else if (n && rnd_chance(r, 12) && cls == H5T_INTEGER) {
-        H5Pset_scaleoffset(p, H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
-        d->exact = false;
-        d->small = true;
-        note(run, "scaleoffset ");
-    }
-    for (unsigned i = 0; i < n; i++) {
-        unsigned f = rnd_below(r, 4);
-        if (used & 1U << f || (f == 3 && (!d->exact || !szip_works(d->type, used))))
-            continue;
-        used |= 1U << f;
-        if (f == 0)
-            H5Pset_deflate(p, rnd_below(r, 10));
-        if (f == 1)
-            H5Pset_shuffle(p);
-        if (f == 2)
-            H5Pset_fletcher32(p);
-        unsigned pixels = 2 * rnd_in(r, 1, 8);
-        d->small        = d->small || f == 3; /* HDF5 can't decode all that doesn't get shorter */
-        if (f == 3 && H5Zfilter_avail(H5Z_FILTER_SZIP) > 0)
-            H5Pset_szip(p, rnd_chance(r, 50) ? H5_SZIP_NN_OPTION_MASK : H5_SZIP_EC_OPTION_MASK, pixels);
-        static const char *const names[] = {"deflate", "shuffle", "fletcher32", "szip"};
-        note(run, "%s ", names[f]);
-    }
+    bool           other = rnd_chance(&run->r, 20) && !has_class(d->type, H5T_COMPOUND);
+    hid_t          as    = other ? random_mem_type(run, d->type) : H5Tcopy(d->type);
+    unsigned char *v     = calloc(1, H5Tget_size(as));
+    random_values(run, d, as, v, 1);
+    note_type(run, "fill value as", as);
+    if (is_var(as)) /* of another kind: refused, or of no length */
+        memset(v, 0, H5Tget_size(as));
+    H5Pset_fill_value(dcpl, as, v);
+    H5Tclose(as);
+    free(v);
 }
 
 hid_t random_dcpl(struct run *run, struct dset *d)
@@ -369,7 +351,7 @@ hid_t random_dcpl(struct run *run, struct dset *d)
         for (int i = 0; i < d->rank; i++)
             note(run, "%c%" PRIuHSIZE, i ? 'x' : ' ', d->chunk[i]);
         note(run, " ");
-        add_filters(run, p, d);
+        random_filters(run, p, d);
         if (rnd_chance(r, 15) && !d->var) {
             H5Pset_chunk_opts(p, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
             note(run, "partial chunks unfiltered ");
@@ -381,14 +363,7 @@ hid_t random_dcpl(struct run *run, struct dset *d)
     way = rnd_below(r, 100);
     if (way < 45 && !d->var) { /* HDF5 can't read those of variable length in a file opened read-only, nor
                                   copy them into another */
-        unsigned char *v = calloc(1, H5Tget_size(d->type));
-        random_values(run, d, d->type, v, 1);
-        H5Pset_fill_value(p, d->type, v);
-        hid_t one = H5Screate(H5S_SCALAR);
-        H5Treclaim(d->type, one, H5P_DEFAULT, v);
-        H5Sclose(one);
-        free(v);
-        note(run, "fill value ");
+        fill_value(run, p, d);
     } else if (way < 52 && !is_nested(d->type) && !(d->var && H5Pget_layout(p) == H5D_CONTIGUOUS)) {
         H5Pset_fill_value(p, d->type, NULL);
         note(run, "fill undefined ");
@@ -454,12 +429,11 @@ static H5T_conv_ret_t on_conv(H5T_conv_except_t what, hid_t from, hid_t to, void
     return *(const int *)arg;
 }
 
-hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads)
+/* @param size  of an element, in memory or in the file */
+hid_t random_buffers(struct run *run, size_t size, bool var)
 {
-    struct rnd *r    = &run->r;
-    hid_t       p    = H5Pcreate(H5P_DATASET_XFER);
-    size_t      size = H5Tget_size(type) > H5Tget_size(d->type) ? H5Tget_size(type) : H5Tget_size(d->type);
-    size *= d->var ? 4 : 1; /* in a file they are larger */
+    struct rnd *r = &run->r;
+    hid_t       p = H5Pcreate(H5P_DATASET_XFER);
     if (rnd_chance(r, 20)) {
         size_t n = size * rnd_in(r, 1, 9);
         n += rnd_below(r, (unsigned)size);
@@ -470,8 +444,21 @@ hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads)
         H5Pset_edc_check(p, H5Z_DISABLE_EDC);
     if (rnd_chance(r, 10))
         H5Pset_hyper_vector_size(p, rnd_in(r, 2, 40));
-    if (rnd_chance(r, 20) && d->var)
+    if (rnd_chance(r, 20) && var)
         H5Pset_vlen_mem_manager(p, some_memory, NULL, no_memory, NULL);
+    return p;
+}
+
+size_t largest_element(const struct dset *d, hid_t type)
+{
+    size_t size = H5Tget_size(type) > H5Tget_size(d->type) ? H5Tget_size(type) : H5Tget_size(d->type);
+    return size * (d->var ? 4 : 1); /* in a file they are larger */
+}
+
+hid_t random_dxpl(struct run *run, const struct dset *d, hid_t type, bool reads)
+{
+    struct rnd *r   = &run->r;
+    hid_t       p   = random_buffers(run, largest_element(d, type), d->var);
     H5T_class_t cls = H5Tget_class(type);
     if (rnd_chance(r, 8)) {
         static const int ways[] = {H5T_CONV_UNHANDLED, H5T_CONV_HANDLED, H5T_CONV_ABORT};

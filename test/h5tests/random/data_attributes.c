@@ -79,17 +79,19 @@ static void read_values(struct run *run, const char *name, const hid_t a[SIDES],
 static void created(struct run *run, const struct dset *d, const char *name)
 {
     bool      by_name = rnd_chance(&run->r, 30) && *d->name;
-    hid_t     type = random_type(run), space = some_space(run), a[SIDES];
+    hid_t     type = random_type(run), space = some_space(run), a[SIDES], ids[SIDES];
     long long rc[SIDES];
-    note_type(run, "of", type);
     if (has_class(type, H5T_REFERENCE) && H5Tget_class(type) != H5T_REFERENCE) { /* HDF5 copies those into other files as they are */
         H5Tclose(type);
         type = H5Tcopy(H5T_STD_REF_OBJ);
     }
+    some_type_ids(run, d->file, &type, ids);
+    note_type(run, "of", type);
     EACH(i)
     {
-        rc[i] = a[i] = by_name ? H5Acreate_by_name(run->file[d->file][i], d->name, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)
-                               : H5Acreate2(d->id[i], name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+        rc[i] = a[i] = by_name ? H5Acreate_by_name(run->file[d->file][i], d->name, name, ids[i], space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)
+                               : H5Acreate2(d->id[i], name, ids[i], space, H5P_DEFAULT, H5P_DEFAULT);
+        H5Tclose(ids[i]);
     }
     /* HDF5 leaves elements undefined that were never written whole, and also the results of converting them */
     if (both(run, "H5Acreate", rc))

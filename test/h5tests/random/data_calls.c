@@ -55,6 +55,32 @@ static bool lacks_zero(hid_t type)
     return H5Tget_class(type) == H5T_ENUM && H5Tenum_nameof(type, zero, name, sizeof name) < 0;
 }
 
+void some_type_ids(struct run *run, int file, hid_t *type, hid_t ids[SIDES])
+{
+    unsigned  way = rnd_below(&run->r, 100);
+    char      name[16];
+    long long rc[SIDES];
+    snprintf(name, sizeof name, "t%u", rnd_below(&run->r, 6));
+    EACH(i) { ids[i] = H5I_INVALID_HID; }
+    if (way < 12) {
+        EACH(i) { rc[i] = ids[i] = H5Topen2(run->file[file][i], name, H5P_DEFAULT); }
+        if (both(run, "H5Topen2", rc)) {
+            note(run, "committed %s ", name);
+            H5Tclose(*type);
+            *type = H5Tcopy(ids[0]);
+        }
+    } else if (way < 30) {
+        EACH(i)
+        {
+            ids[i] = H5Tcopy(*type);
+            rc[i]  = H5Tcommit2(run->file[file][i], name, ids[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        }
+        if (both(run, "H5Tcommit2", rc))
+            note(run, "now committed %s ", name);
+    }
+    EACH(i) { ids[i] = ids[i] < 0 ? H5Tcopy(*type) : ids[i]; }
+}
+
 static void create(struct run *run)
 {
     struct dset d = {.file = (int)rnd_below(&run->r, FILES), .id = {H5I_INVALID_HID, H5I_INVALID_HID}};
@@ -63,6 +89,8 @@ static void create(struct run *run)
     snprintf(d.name, sizeof d.name, "d%u", rnd_below(&run->r, 3 * DSETS));
     note(run, "H5Dcreate2 ");
     d.type = random_type(run);
+    hid_t ids[SIDES];
+    some_type_ids(run, d.file, &d.type, ids);
     note_type(run, "of", d.type);
     d.var  = is_var(d.type);
     random_shape(run, &d);
@@ -72,7 +100,11 @@ static void create(struct run *run)
         note(run, "%c%" PRIuHSIZE "/%lld", i ? ',' : '{', d.dims[i], (long long)d.max[i]);
     note_dset(run, d.rank ? "}" : d.cls == H5S_NULL ? "null" : "scalar", &d);
     long long rc[SIDES];
-    EACH(i) { rc[i] = d.id[i] = H5Dcreate2(run->file[d.file][i], d.name, d.type, space, H5P_DEFAULT, d.dcpl, dapl); }
+    EACH(i)
+    {
+        rc[i] = d.id[i] = H5Dcreate2(run->file[d.file][i], d.name, ids[i], space, H5P_DEFAULT, d.dcpl, dapl);
+        H5Tclose(ids[i]);
+    }
     H5Sclose(space);
     H5Pclose(dapl);
     H5D_fill_value_t fill = H5D_FILL_VALUE_ERROR;
@@ -88,10 +120,25 @@ static void create(struct run *run)
         all_unknown(&run->d[run->n - 1]);
 }
 
+static void delete_type(struct run *run)
+{
+    char      name[16];
+    long long rc[SIDES];
+    int       file = (int)rnd_below(&run->r, FILES);
+    snprintf(name, sizeof name, "t%u", rnd_below(&run->r, 6));
+    note(run, "H5Ldelete of %s in file %d", name, file);
+    EACH(i) { rc[i] = H5Ldelete(run->file[file][i], name, H5P_DEFAULT); }
+    both(run, "it", rc);
+}
+
 static void delete_one(struct run *run)
 {
     struct dset *d = any_dset(run);
     long long    rc[SIDES];
+    if (rnd_chance(&run->r, 30)) {
+        delete_type(run);
+        return;
+    }
     if (!*d->name)
         return;
     note_dset(run, "H5Ldelete", d);
@@ -187,7 +234,7 @@ static void carry_known(const struct box *b, int i, size_t at_old, size_t at_new
         carry_known(b, i + 1, at_old * (size_t)b->from[i] + (size_t)k, at_new * (size_t)b->to[i] + (size_t)k);
 }
 
-static void resized(struct dset *d, const hsize_t *dims)
+void resized(struct dset *d, const hsize_t *dims)
 {
     size_t n = 1;
     for (int i = 0; i < d->rank; i++)
@@ -213,15 +260,13 @@ static void resized(struct dset *d, const hsize_t *dims)
     d->n = n;
 }
 
-/* Chunks that HDF5's szip can't make shorter are stored as they are.  HDF5 forgets that when it clears
- * elements that a smaller extent cuts off. */
+/* Chunks that a filter left out (szip: that it can't make shorter) are stored without it.  HDF5 forgets that
+ * when it clears elements that a smaller extent cuts off. */
 static bool may_shrink(const struct dset *d, const hsize_t *dims)
 {
-    unsigned flags;
-    size_t   none = 0;
-    bool     szip = d->rank && H5Pget_filter_by_id2(d->dcpl, H5Z_FILTER_SZIP, &flags, &none, NULL, 0, NULL, NULL) >= 0;
+    bool out = d->rank && leaves_some_out(d->dcpl);
     for (int i = 0; i < d->rank; i++)
-        if (szip && dims[i] < d->dims[i])
+        if (out && dims[i] < d->dims[i])
             return false;
     return true;
 }
@@ -275,7 +320,7 @@ static void ask(struct run *run)
         return;
     if (H5Sextent_equal(s[0], s[1]) <= 0)
         differ(run, "the extents differ");
-    if (H5Tequal(t[0], t[1]) <= 0)
+    if (H5Tequal(t[0], t[1]) <= 0 || H5Tcommitted(t[0]) != H5Tcommitted(t[1]))
         differ(run, "the types differ");
     H5D_fill_time_t  when[SIDES];
     H5D_alloc_time_t alloc[SIDES];
@@ -369,11 +414,11 @@ static void open_twice(struct run *run)
 const struct call calls[] = {
     {"create", 14, false, create},        {"read", 22, true, read_some},         {"write", 26, true, write_some},
     {"read several", 6, true, read_several}, {"write several", 7, true, write_several}, {"set extent", 14, true, set_extent},
-    {"delete", 3, true, delete_one},      {"reopen a dataset", 5, true, reopen_one}, {"copy", 4, true, copy_one},
+    {"delete", 4, true, delete_one},      {"reopen a dataset", 5, true, reopen_one}, {"copy", 4, true, copy_one},
     {"chunk", 14, true, chunk_call},
     {"ask", 5, true, ask},                {"flush", 7, true, flush},             {"reopen", 4, false, reopen_files},
     {"open twice", 2, false, open_twice}, {"whole", 5, true, whole},
     {"attribute", 12, true, attribute},   {"virtual", 5, true, use_virtual},
-    {"look", 2, false, look},
+    {"look", 2, false, look},             {"two writers", 3, true, two_writers},
 };
 const size_t n_calls = COUNT(calls);

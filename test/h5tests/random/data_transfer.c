@@ -194,7 +194,8 @@ void read_several(struct run *run)
     unsigned     n = several(run, d);
     hid_t        ids[SIDES][4], types[4], mem[4], file[4];
     void        *bufs[SIDES][4];
-    bool         fit = true; /* as below */
+    bool         fit = true, var = false; /* as below */
+    size_t       size = 1;
     long long    rc[SIDES];
     for (unsigned k = 0; k < n; k++) {
         x[k].d = d[k];
@@ -209,9 +210,15 @@ void read_several(struct run *run)
             bufs[i][k] = x[k].buf[i];
         }
     }
-    for (unsigned k = 0; k < n; k++)
-        fit = fit && x[k].s.ok;
-    EACH(i) { rc[i] = fit ? H5Dread_multi(n, ids[i], types, mem, file, H5P_DEFAULT, bufs[i]) : -1; }
+    for (unsigned k = 0; k < n; k++) {
+        size_t one = largest_element(d[k], types[k]);
+        fit        = fit && x[k].s.ok;
+        var        = var || d[k]->var;
+        size       = one > size ? one : size;
+    }
+    hid_t dxpl = random_buffers(run, size, var);
+    EACH(i) { rc[i] = fit ? H5Dread_multi(n, ids[i], types, mem, file, dxpl, bufs[i]) : -1; }
+    H5Pclose(dxpl);
     bool ok = both_read(run, "H5Dread_multi", rc, x, n);
     for (unsigned k = 0; k < n; k++) {
         if (ok)
@@ -294,6 +301,7 @@ void write_several(struct run *run)
     hid_t        ids[SIDES][4], types[4], mem[4], file[4];
     const void  *bufs[4];
     bool         fit = true; /* HDF5 crashes where only some do */
+    size_t       size = 1;
     long long    rc[SIDES];
     for (unsigned k = 0; k < n; k++) {
         x[k].d = d[k];
@@ -315,7 +323,13 @@ void write_several(struct run *run)
      * for the references that they are written over. */
     for (unsigned k = 0; k < n; k++)
         fit = fit && (n == 1 || !has_class(x[k].d->type, H5T_REFERENCE));
-    EACH(i) { rc[i] = fit ? H5Dwrite_multi(n, ids[i], types, mem, file, H5P_DEFAULT, bufs) : -1; }
+    for (unsigned k = 0; k < n; k++) {
+        size_t one = largest_element(d[k], types[k]);
+        size       = one > size ? one : size;
+    }
+    hid_t dxpl = random_buffers(run, size, false);
+    EACH(i) { rc[i] = fit ? H5Dwrite_multi(n, ids[i], types, mem, file, dxpl, bufs) : -1; }
+    H5Pclose(dxpl);
     bool ok = both(run, "H5Dwrite_multi", rc);
     for (unsigned k = 0; k < n; k++) {
         if (ok)

@@ -280,8 +280,11 @@ static void shrink(const char *self)
 int main(int argc, char **argv)
 {
     opt.self = argv[0];
+    filters_register();
     if (argc == 3 && strcmp(argv[1], "--look") == 0)
         return look_main(argv[2]);
+    if (argc == 10 && strcmp(argv[1], "--other") == 0)
+        return other_main(argv + 2);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--show") == 0)
