@@ -207,6 +207,27 @@ static void run_case(size_t i, bool into_dst)
     free(s.data);
 }
 
+/* A server that is restarted in the middle of a program, or a name that can't be looked up for a moment. */
+static void a_server_that_was_there_is_waited_for(void)
+{
+    static const int steps[] = {OBJECT, 0};
+    struct script     s    = {steps, pattern(SIZE)};
+    struct server    *srv  = server_start(handle, &s);
+    struct bkt_store *st   = open_store(server_url(srv), "retries=5;test.backoff_ms=2;test.hedge=0");
+    struct bkt_buf    body = {0};
+    struct bkt_err    err  = {0};
+    CHECK(bkt_store_get(st, "o", 0, BKT_WHOLE, &body, &err) == BKT_OK, "%s", first_line(&err));
+    server_stop(srv);
+    (void)stats_since();
+    int rc = bkt_store_get(st, "o", 0, BKT_WHOLE, &body, &err);
+    CHECK(rc == BKT_ENET && strstr(first_line(&err), "cannot connect"), "%s (%s)", bkt_err_text(rc), first_line(&err));
+    unsigned attempts = (unsigned)stats_since().attempts;
+    CHECK(attempts == 6, "%u attempts", attempts);
+    bkt_buf_fini(&body);
+    bkt_store_close(st);
+    free(s.data);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
@@ -214,6 +235,7 @@ int main(void)
         if (cases[i].len != BKT_WHOLE)
             run_case(i, true);
     }
+    a_server_that_was_there_is_waited_for();
     bkt_store_shutdown();
     return failures != 0;
 }

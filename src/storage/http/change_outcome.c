@@ -175,7 +175,7 @@ int bkt_http_put_judge(struct bkt_http_op *op)
         return looked(op);
     enum bkt_wire        wire   = op->x.wire;
     long                 status = wire == BKT_WIRE_OK || wire == BKT_WIRE_STOPPED ? op->x.status : 0;
-    enum bkt_retry_class class  = bkt_retry_classify(wire, status);
+    enum bkt_retry_class class = bkt_http_class(op, wire, status);
     const char *what = status ? bkt_http_misfit(op) : NULL;
     if (what) /* also a 200 without S3's form */
         return unclear(op, BKT_RETRY_YES, what);

@@ -88,7 +88,7 @@ int bkt_http_wire_failure(struct bkt_http_op *op, enum bkt_wire wire)
     int         code = wire == BKT_WIRE_DEADLINE ? BKT_ETIME : BKT_ENET;
     const char *why  = op->refused.code ? op->refused.text : op->x.why;
     bool more =
-        op->retry.tries < op->http->policy.retries && bkt_retry_classify(wire, op->x.status) == BKT_RETRY_YES;
+        op->retry.tries < op->http->policy.retries && bkt_http_class(op, wire, op->x.status) == BKT_RETRY_YES;
     /* more: only the time is over */
     if (more || bkt_http_spent_ms(op) >= bkt_retry_time(&op->http->policy, &op->retry))
         code = BKT_ETIME;

@@ -385,11 +385,17 @@ bool bkt_http_may_retry(struct bkt_http_op *op, enum bkt_retry_class class, uint
                           bkt_random(), wait);
 }
 
+enum bkt_retry_class bkt_http_class(const struct bkt_http_op *op, enum bkt_wire wire, long status)
+{
+    bool was_there = wire == BKT_WIRE_CONNECT && atomic_load(&op->http->spoke);
+    return was_there ? BKT_RETRY_YES : bkt_retry_classify(wire, status);
+}
+
 int bkt_http_retry(struct bkt_http_op *op, enum bkt_wire wire)
 {
     uint64_t wait;
     keep_or_start_over(op);
-    if (!bkt_http_may_retry(op, bkt_retry_classify(wire, op->x.status), &wait))
+    if (!bkt_http_may_retry(op, bkt_http_class(op, wire, op->x.status), &wait))
         return BKT_OK;
     bkt_trace(BKT_TRACE_HTTP, "%s %s: again in %" PRIu64 " ms, %" PRIu64 " bytes kept", op->x.method,
               op->req->key, wait, op->got);
@@ -505,6 +511,8 @@ static void on_done(struct bkt_xfer *x)
                   x->net == &op->http->net ? "" : x->net->origin, x->status, op->got, op->retry.tries + 1,
                   *x->why ? ", " : "", x->why, op->reply.request_id[0] ? ", request id " : "",
                   op->reply.request_id);
+    if (x->status > 0)
+        atomic_store(&op->http->spoke, true);
     if (op->reply.date)
         atomic_store(&op->http->ahead, (int64_t)op->reply.date - (int64_t)time(NULL));
     if (op->reply.etag[0] && x->status < 300)

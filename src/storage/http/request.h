@@ -155,6 +155,7 @@ struct bkt_http {
     uint64_t                   max_body;
     _Atomic int64_t            ahead; /* as bkt_store_ahead() */
     atomic_bool ranges;               /* an answer had the range that was requested */
+    atomic_bool spoke; /* an answer has come: a server without connections will be back, mostly */
     atomic_bool no_quotes;            /* the last ETag of an answer had no quotes */
 };
 
@@ -197,6 +198,9 @@ int bkt_http_say(struct bkt_http_op *op, int code, const char *code_text, const 
 /** Send the request again after @p wait_ms, 0: at once.  Always returns BKT_HTTP_AGAIN: the op may be under
  * way on another thread, or over, by then. */
 int bkt_http_send_again(struct bkt_http_op *op, uint64_t wait_ms);
+/** As bkt_retry_classify(); but a server that has answered before is waited for as often as the settings
+ * allow. */
+enum bkt_retry_class bkt_http_class(const struct bkt_http_op *op, enum bkt_wire wire, long status);
 /** As bkt_retry_next(), for this request now. */
 bool bkt_http_may_retry(struct bkt_http_op *op, enum bkt_retry_class class, uint64_t *wait);
 /** Send the request again if policy and time allow it.  BKT_HTTP_AGAIN: it has been sent; BKT_OK: retrying is

@@ -23,7 +23,7 @@ enum bkt_wire {
 enum bkt_retry_class {
     BKT_RETRY_NO,
     BKT_RETRY_YES, /* as often as the settings allow */
-    BKT_RETRY_FEW, /* a dead server should be reported soon */
+    BKT_RETRY_FEW, /* a server that was never there should be reported soon */
 };
 
 struct bkt_retry_policy {
