@@ -4,11 +4,14 @@
 #include "base/bytes.h"
 #include "storage/store.h"
 
-/** Change a document: call @p once, which reads and stores it, again while other writers change it.  There is
- *  a random pause before each further try.
- *  @param once  BKT_EPRECOND: another writer was first
- *  @return its code; BKT_EPRECOND after many tries */
-BKT_NODISCARD int bkt_doc_change(int (*once)(void *arg, struct bkt_err *err), void *arg, struct bkt_err *err);
+/** Read a document, and store it on condition that it is still the same.
+ *  @param version  the ETag of what was read; stays "" without one
+ *  @return BKT_EPRECOND: another writer was first */
+typedef int bkt_doc_change_once(void *arg, char version[BKT_ETAG_MAX], struct bkt_err *err);
+/** Change a document: call @p once again while other writers change it.  There is a random pause before each
+ *  further try.
+ *  @return its code; BKT_EPRECOND after many tries, or a few if the version is always the same */
+BKT_NODISCARD int bkt_doc_change(bkt_doc_change_once *once, void *arg, struct bkt_err *err);
 
 /** The document @p was with a change.  @p now stays empty if nothing has to be stored. */
 typedef int bkt_doc_change_fn(const struct bkt_buf *was, struct bkt_buf *now, void *arg, struct bkt_err *err);

@@ -47,13 +47,14 @@ struct changes {
 };
 
 /* One try: read, change, write if no other writer has changed it. */
-static int change_once(void *arg, struct bkt_err *err)
+static int change_once(void *arg, char version[BKT_ETAG_MAX], struct bkt_err *err)
 {
     const struct changes                    *c    = arg;
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     const char                              *name = c->t->args[0];
     BKT_PASS(get_doc(c->p, name, &doc, err));
+    memcpy(version, doc.etag, sizeof doc.etag);
     BKT_PASS(bkt_doc_may(&doc.doc, c->p->path, &c->t->set, BKT_ACL_UPDATE_ACL, err));
     BKT_TRY(err, bkt_acl_edit(doc.json.ptr, doc.json.len, c->v, c->n, bkt_time_of_day(), &json, err), "%s",
             name);

@@ -15,13 +15,14 @@ struct touched {
 };
 
 /* Updates the time of an existing folder. */
-static int refresh_once(void *arg, struct bkt_err *err)
+static int refresh_once(void *arg, char version[BKT_ETAG_MAX], struct bkt_err *err)
 {
     const struct touched                    *to   = arg;
     const struct bkt_bucket_place *p = to->p;
     BKT_CLEANUP(bkt_doc_fini) struct bkt_doc doc  = {0};
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf json = {0};
     BKT_PASS(bkt_doc_get(p->store, p->path, &doc, err));
+    memcpy(version, doc.etag, sizeof doc.etag);
     BKT_FAIL_IF(err, doc.what != BKT_IS_FOLDER, BKT_ENOENT, "%s is not a folder any more", p->path);
     BKT_PASS(bkt_doc_may(&doc.doc, p->path, &to->t->set, BKT_ACL_UPDATE, err));
     BKT_PASS(bkt_acl_edit(doc.json.ptr, doc.json.len, NULL, 0, bkt_time_of_day(), &json, err));
