@@ -122,7 +122,8 @@ static void fill_fini(struct fill *f)
     free(f->value);
 }
 
-/* Reset the fill value to the default, whose bytes own no memory. */
+/* Reset the fill value to the default, whose bytes own no memory.  Its time stays: HDF5 refuses
+ * H5D_FILL_TIME_NEVER for types of variable length. */
 static herr_t take_fill_out(hid_t list, struct fill *f)
 {
     size_t size = 0;
@@ -132,7 +133,7 @@ static herr_t take_fill_out(hid_t list, struct fill *f)
     BKT_CLEANUP(bkt_freep) void *bytes = calloc(1, size + 1);
     if (!bytes || H5Pget(H5P_DATASET_CREATE_DEFAULT, FILL, bytes) < 0)
         return -1;
-    return H5Pset(list, FILL, bytes);
+    return H5Pset(list, FILL, bytes) < 0 ? -1 : H5Pset_fill_time(list, f->time);
 }
 
 /* A list for the file in memory: it must not allocate storage there.  HDF5 1.14 corrupts memory when it

@@ -152,6 +152,28 @@ static void fill_values(hid_t file, struct out *o)
     H5Tclose(t);
 }
 
+/* HDF5 refuses to create such a dataset, with a fill value or without. */
+static void never_filled(hid_t file, struct out *o)
+{
+    hid_t t[] = {string_type(), H5Tvlen_create(H5T_NATIVE_INT), H5Tcreate(H5T_COMPOUND, 16), H5T_NATIVE_INT};
+    hid_t s = H5Screate_simple(1, (hsize_t[]){3}, NULL);
+    char name[32], fill[16] = {0};
+    H5Tinsert(t[2], "s", 8, t[0]);
+    for (int i = 0; i < 8; i++) {
+        hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), type = t[i % 4], d = H5I_INVALID_HID;
+        if (i >= 4)
+            H5Pset_fill_value(dcpl, type, fill);
+        H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER);
+        snprintf(name, sizeof name, "never filled %d", i);
+        say_result(o, name, d = H5Dcreate2(file, name, type, s, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+        if (d >= 0)
+            H5Dclose(d);
+        H5Pclose(dcpl);
+    }
+    H5Sclose(s);
+    H5Tclose(t[2]), H5Tclose(t[1]), H5Tclose(t[0]);
+}
+
 /* ---- attributes ---- */
 
 static void attribute_read(hid_t file, const char *name, struct out *o)
@@ -311,6 +333,7 @@ static const struct write_case cases[] = {
     {"a NULL string is another than an empty one, in datasets", strings, strings_read},
     {"over what is stored, and with other extents", strings_again, strings_read},
     {"fill values that are NULL or empty", fill_values, fills_read},
+    {"values of variable length that shall never be filled in", never_filled, NULL},
     {"NULL and empty strings in attributes", attributes, attributes_read},
     {"inside compounds, arrays and sequences", rows, rows_read},
     {"copies keep them", copies, copies_read},
