@@ -81,6 +81,7 @@ struct bkt_read {
                                         kept then */
     uint64_t              of; /* this read is a piece of a selection of so many elements, and no chunk lies in
                                  two pieces; 0: not a piece */
+    atomic_bool missing;      /* result: set if a chunk of the selection isn't stored */
     atomic_bool          *cancel;   /* may be NULL; once true, no more requests are begun, and answers are
                                        thrown away */
 };

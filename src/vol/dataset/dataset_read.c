@@ -25,6 +25,7 @@ struct job {
     bool             transform; /* H5Pset_data_transform */
     bool             unchecked; /* H5Pset_edc_check */
     bool             unwritten; /* never written, and without a fill value: zeros, even after conversion */
+    bool blank;                 /* never written: bytes that the conversion leaves alone become zeros */
     struct bkt_conversion types; /* `file_type`: only during job_init() */
     struct bkt_value_tree conv;
     struct bkt_recast *recast; /* STRAIGHT: NULL: as stored */
@@ -132,6 +133,35 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
     return BKT_OK;
 }
 
+/* As long as a dataset was never written, HDF5 fills whole elements in memory with the fill value: also
+ * members that the dataset doesn't have, and gaps. */
+static int see_blank(struct job *j, struct bkt_read *read, struct bkt_err *err)
+{
+    bool written = true;
+    if (!j->conv.partial || j->blank || j->transform || j->o->was_written || !atomic_load(&read->missing))
+        return BKT_OK;
+    BKT_PASS(bkt_dataset_was_written(j->o, &written, err));
+    j->blank = !written;
+    return BKT_OK;
+}
+
+/* Elements that went straight into the program's memory, as see_blank() has it: they own no memory. */
+static int fill_whole(const struct job *j, struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_hid_closep) hid_t dcpl = H5I_INVALID_HID;
+    BKT_CLEANUP(bkt_freep) void *one = calloc(1, j->conv.dst);
+    BKT_NEED(err, one);
+    BKT_PASS(bkt_convert_dcpl(j->o, &dcpl, err));
+    BKT_NEED_H5(err, bkt_convert_fill_of(dcpl, j->types.mem_type, one) >= 0, "asking for the fill value");
+    hsize_t n = j->sel.file.n_elems;
+    size_t at = j->sel.flat ? j->sel.flat_at : 0;
+    BKT_CLEANUP(bkt_hid_closep) hid_t flat = j->sel.flat ? H5Screate_simple(1, &n, NULL) : H5I_INVALID_HID;
+    return BKT_PASS_H5(err,
+                       H5Dfill(one, j->types.mem_type, j->buf + at * j->conv.dst, j->types.mem_type,
+                               j->sel.flat ? flat : j->sel.mem_space),
+                       "filling memory");
+}
+
 /* Deliver the next n elements, through @p packed, to their places in the selection. */
 static int deliver_some(struct job *j, const struct bkt_value_column *col, size_t n, unsigned char *packed,
                         struct bkt_err *err)
@@ -140,7 +170,9 @@ static int deliver_some(struct job *j, const struct bkt_value_column *col, size_
         memset(packed, 0, n * j->conv.dst);
         return bkt_dsel_move(j->iter, j->buf, packed, n, true, err);
     }
-    if (j->conv.partial)
+    if (j->conv.partial && j->blank)
+        memset(packed, 0, n * j->conv.dst);
+    else if (j->conv.partial)
         BKT_PASS(bkt_dsel_move(j->back_iter, j->buf, packed, n, false, err));
     BKT_PASS(bkt_value_tree_apply(&j->conv, &j->types, col, n, packed, err));
     if (j->transform)
@@ -154,10 +186,10 @@ static int deliver(struct job *j, const struct bkt_value_column *col, uint64_t f
 {
     if (j->sel.flat) {
         unsigned char *to = j->buf + (j->sel.flat_at + first) * j->conv.dst;
-        if (j->unwritten) {
+        if (j->unwritten || j->blank)
             memset(to, 0, n * j->conv.dst);
+        if (j->unwritten)
             return BKT_OK;
-        }
         BKT_PASS(bkt_value_tree_apply(&j->conv, &j->types, col, n, to, err));
         return j->transform ? bkt_dsel_transform(j->types.dxpl, j->types.mem_type, to, n, err) : BKT_OK;
     }
@@ -207,8 +239,9 @@ static int add_read(struct job *j, const struct bkt_sel *file, struct bkt_read *
 static int finish(struct job *j, struct bkt_read *read, uint64_t first, struct bkt_err *err)
 {
     size_t n = (size_t)read->file->n_elems;
+    BKT_PASS(see_blank(j, read, err));
     if (j->way == STRAIGHT)
-        return BKT_OK;
+        return j->blank ? fill_whole(j, err) : BKT_OK;
     BKT_PASS(see_unwritten(j, read->dst, n * j->conv.src, err));
     if (j->way == IN_PLACE && !j->unwritten)
         return H5Tconvert(j->conv.file, j->conv.mem, n, read->dst, NULL, j->types.dxpl) < 0

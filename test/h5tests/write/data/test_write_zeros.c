@@ -94,7 +94,73 @@ static void zeros_again(hid_t f, struct out *o)
     H5Tclose(wide);
 }
 
+/* ---- members of the program's type that the dataset lacks, and gaps ---- */
+
+/* The stored type: a number, and for vl a sequence. */
+static hid_t stored_row(bool vl)
+{
+    hid_t t = H5Tcreate(H5T_COMPOUND, 24), v = H5Tvlen_create(H5T_NATIVE_INT);
+    H5Tinsert(t, "number", 0, H5T_NATIVE_INT);
+    if (vl)
+        H5Tinsert(t, "list", 8, v);
+    H5Tclose(v);
+    return t;
+}
+
+static hid_t new_row(void)
+{
+    hid_t t = H5Tcreate(H5T_COMPOUND, 16);
+    H5Tinsert(t, "number", 0, H5T_STD_I32BE);
+    H5Tinsert(t, "new", 8, H5T_NATIVE_DOUBLE);
+    return t;
+}
+
+static void lacking_one(hid_t f, struct out *o, int way, bool vl)
+{
+    static const H5D_layout_t layouts[] = {H5D_CONTIGUOUS, H5D_CHUNKED, H5D_COMPACT};
+    char name[32], fill[24] = {9};
+    hid_t type = stored_row(vl), mem = new_row(), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t s = H5Screate_simple(1, (hsize_t[]){6}, NULL), one = H5Screate(H5S_SCALAR);
+    H5Pset_layout(dcpl, layouts[way % 3]);
+    if (way % 3 == 1)
+        H5Pset_chunk(dcpl, 1, (hsize_t[]){6});
+    if (way % 6 >= 3)
+        H5Pset_fill_value(dcpl, type, fill);
+    if (way >= 6)
+        H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY);
+    snprintf(name, sizeof name, "lacking %d %d", way, vl);
+    hid_t d = H5Dcreate2(f, name, type, s, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    say_result(o, name, d);
+    say_read(o, "never written", d, mem, 1, 4);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, (hsize_t[]){2}, NULL, (hsize_t[]){1}, NULL);
+    say_result(o, "writing", H5Dwrite(d, mem, one, s, H5P_DEFAULT, "\0\0\0\7nothing here"));
+    say_read(o, "one written", d, mem, 1, 4);
+    H5Dclose(d);
+    H5Sclose(one), H5Sclose(s), H5Pclose(dcpl), H5Tclose(mem), H5Tclose(type);
+}
+
+static void lacking(hid_t f, struct out *o)
+{
+    for (int way = 0; way < 12; way++)
+        for (int vl = 0; vl < 2; vl++)
+            lacking_one(f, o, way, vl);
+}
+
+static void lacking_again(hid_t f, struct out *o)
+{
+    hid_t mem = new_row();
+    for (int way = 0; way < 12; way += 3) {
+        char name[32];
+        snprintf(name, sizeof name, "lacking %d 0", way);
+        hid_t d = H5Dopen2(f, name, H5P_DEFAULT);
+        say_read(o, name, d, mem, 1, 4);
+        H5Dclose(d);
+    }
+    H5Tclose(mem);
+}
+
 static const struct write_case cases[] = {
+    {"members and gaps in memory, for datasets that were never written and others", lacking, lacking_again},
     {"zeros that are not a value, or look different", zeros, zeros_again},
 };
 
