@@ -1,5 +1,5 @@
 """Claims about h5bucket: plain web servers, bad input, usage.  Run by tool.py."""
-import functools, http.server, json, os, re, subprocess, threading
+import fcntl, functools, glob, http.server, json, os, re, stat, subprocess, threading
 
 from sandbox import FX, dir_only, fails, ok
 
@@ -17,6 +17,9 @@ def test_a_request_for_the_wrong_kind_of_object_is_reported(b):
     fails(b.run("stat", d, "/a/ds1/x"), '/a/ds1 is not a group, so "x" is not in it')
     fails(b.run("get", d, "s3://somewhere/x.h5"), "s3://somewhere/x.h5", "h5bucket cp")
     fails(b.run("get", "-f", d, b.tmp), f"{b.tmp} is a folder")
+    os.mkfifo(b.tmp + "/pipe")
+    fails(b.run("get", "-f", d, b.tmp + "/pipe"), "not a regular file")
+    assert stat.S_ISFIFO(os.stat(b.tmp + "/pipe").st_mode)
     for verb in ("load", "chunks"):
         fails(b.run(verb, d, *([b.new()] if verb == "load" else [])), f"{d} is a domain, not an HDF5 file", "h5bucket cp")
     for both in ("-a", "-n"), ("-a", "--force"), ("-n", "--force"):
@@ -25,6 +28,33 @@ def test_a_request_for_the_wrong_kind_of_object_is_reported(b):
     r = b.run("chunks", plain, "/a/ds1", "/nothing")
     fails(r, "/nothing")
     assert r.stdout == "", "half a text"
+
+
+def test_get_removes_what_a_killed_get_left(b):
+    """Nothing else: what a process still writes, here or elsewhere, and files of other names stay."""
+    d, out = b.fx("groups.h5"), b.tmp + "/got.h5"
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    parts = {f"{out}.part-{gone.pid}": False, f"{out}.part-{os.getpid()}": True, f"{out}.part-{gone.pid}x": True,
+             f"{b.tmp}/other.h5.part-{gone.pid}": True}
+    for part in parts:
+        with open(part, "w") as f:
+            f.write("half")
+        os.utime(part, (1e9, 1e9))
+    ok(b.run("get", d, out))
+    assert {part: os.path.exists(part) for part in parts} == parts
+    new = f"{out}.part-{gone.pid}"
+    with open(new, "w") as f:
+        f.write("half")
+        f.flush()
+        ok(b.run("get", "-f", d, out))
+        assert os.path.exists(new), "it was written just now"
+        os.utime(new, (1e9, 1e9))
+        fcntl.flock(f, fcntl.LOCK_EX)
+        ok(b.run("get", "-f", d, out))
+        assert os.path.exists(new), "a process elsewhere has locked it"
+    ok(b.run("get", "-f", d, out))
+    assert not os.path.exists(new) and len(glob.glob(out + "*")) == 3
 
 
 # ---- a plain web server ----

@@ -1,15 +1,19 @@
 /* h5bucket get NAME [FILE.h5]: an HDF5 file with a domain's content, or a plain file as it is.  A copy is
  * written beside FILE and takes its name when it is complete, so that an interrupted or failed copy leaves
- * nothing.  Bytes of a plain file are collected in FILE.h5bucket-part, which stays when the download is cut
- * off. */
+ * nothing.  What a killed copy left, the next copy to FILE removes.  Bytes of a plain file are collected in
+ * FILE.h5bucket-part, which stays when the download is cut off. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -278,11 +282,46 @@ static int run_get(struct get *g, const char *domain, const char *file, const ch
     return rc;
 }
 
+/* ---- copies that were killed ---- */
+
+#define PART     ".part-" /* and the process's id */
+#define IDLE_MIN 600      /* seconds; a process of another machine still writes */
+
+/* Whether the process that wrote a part is gone.  HDF5 locks a file that it writes, also against processes of
+ * other machines and containers, whose ids are unknown here. */
+static bool is_left(int dir, const char *name, const char *pid)
+{
+    struct stat s;
+    char *end = NULL;
+    long id = strtol(pid, &end, 10);
+    if (*pid < '1' || *pid > '9' || *end || kill((pid_t)id, 0) == 0 || errno != ESRCH)
+        return false;
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool left = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && time(NULL) - s.st_mtime > IDLE_MIN &&
+                flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return left;
+}
+
+static void remove_left(const char *file)
+{
+    BKT_CLEANUP(bkt_freep) char *at = strdup(file), *base = strdup(file), *start = NULL;
+    DIR *d = at && base ? opendir(dirname(at)) : NULL;
+    int n = d ? asprintf(&start, "%s" PART, basename(base)) : -1;
+    for (const struct dirent *e; n > 0 && (e = readdir(d));)
+        if (strncmp(e->d_name, start, (size_t)n) == 0 && is_left(dirfd(d), e->d_name, e->d_name + n))
+            (void)unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        (void)closedir(d);
+}
+
 /* Copies object by object. */
 static int get_content(struct get *g, const char *name, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf part = {0};
-    BKT_PASS_MEM(err, bkt_buf_addf(&part, "%s.part-%ld", g->file, (long)getpid()));
+    BKT_PASS_MEM(err, bkt_buf_addf(&part, "%s" PART "%ld", g->file, (long)getpid()));
+    remove_left(g->file);
     int rc = run_get(g, name, g->file, bkt_buf_str(&part), err);
     if (rc < 0)
         (void)unlink(bkt_buf_str(&part));
@@ -310,8 +349,11 @@ static int refuse(const struct bkt_tool *t, const char *file)
     if (bkt_name_has_scheme(file))
         return bkt_tool_fail(
             t, "%s: only a local file can be made; h5bucket cp copies a domain into a bucket", file);
-    if (stat(file, &there) == 0 && S_ISDIR(there.st_mode))
+    bool is = stat(file, &there) == 0;
+    if (is && S_ISDIR(there.st_mode))
         return bkt_tool_fail(t, "%s is a folder; name a file in it", file);
+    if (is && !S_ISREG(there.st_mode)) /* the copy would take the place of a device */
+        return bkt_tool_fail(t, "%s is not a regular file; name another one", file);
     if (!bkt_tool_has(t, "force") && access(file, F_OK) == 0)
         return bkt_tool_fail(t, "%s exists; --force replaces it", file);
     return BKT_EXIT_OK;
