@@ -202,6 +202,12 @@ BKT_NODISCARD int bkt_edit_read_stored(struct bkt_domain *d, const struct bkt_id
                                        int (*fn)(const struct bkt_object *o, void *arg), void *arg,
                                        struct bkt_err *err);
 
+/** Whether a failure concerns all of a flush: the whole store is out of reach, or memory is short. */
+static inline bool bkt_edit_is_outage(int rc)
+{
+    return rc == BKT_ENET || rc == BKT_ETIME || rc == BKT_EBUSY || rc == BKT_ENOMEM || rc == BKT_ECANCEL;
+}
+
 /* ---- link_targets.c ---- */
 
 /** Whether no other writer has the object: no link to it is stored. */
@@ -212,7 +218,8 @@ bool bkt_edit_has_others(const struct bkt_domain *d);
 /** Before links are stored: those whose targets another writer has deleted are removed.  The next flush of
  * all reports the targets.  A HEAD for each target that wasn't made here, and one for the domain; none if no
  *  other writer exists (setting writers).
- *  @param only_new  only links of new groups */
+ *  @param only_new  only links of new groups
+ *  @return BKT_OK; BKT_ENET, BKT_ETIME, …: an outage; no link may be stored now; BKT_ENOMEM */
 BKT_NODISCARD int bkt_edit_check_targets(struct bkt_domain *d, bool only_new, struct bkt_err *err);
 /** Whether a group has hard links to objects that another writer may have deleted. */
 bool bkt_edit_links_others(struct bkt_domain *d, const struct bkt_object *o);

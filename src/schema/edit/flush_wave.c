@@ -399,12 +399,6 @@ static void through(struct bkt_domain *d, struct bkt_change *c)
 /* An object that other writers change too is written alone, in turns if the store has them. */
 static bool has_turns(const struct bkt_change *c) { return c->obj->contended && !c->is_new; }
 
-/* A failure of one object doesn't concern the others, unless the whole store is out of reach. */
-static bool goes_on(int rc)
-{
-    return rc != BKT_ENET && rc != BKT_ETIME && rc != BKT_EBUSY && rc != BKT_ENOMEM && rc != BKT_ECANCEL;
-}
-
 static int run_wave(struct wave *w, struct bkt_err *err)
 {
     double until = bkt_clock_now() + (double)w->d->set.deadline_ms / 1000 + 1;
@@ -419,7 +413,7 @@ static int run_wave(struct wave *w, struct bkt_err *err)
             turn = bkt_store_turn(w->d->store, bkt_buf_str(&w->keys[0]));
         w->lost = false;
         rc      = read_versions(w, err);
-        if (rc == BKT_OK || (!w->ordered && goes_on(rc)))
+        if (rc == BKT_OK || (!w->ordered && !bkt_edit_is_outage(rc)))
             bkt_err_keep_first(&rc, err, put_versions(w, &why), &why);
         w->seconds = bkt_clock_now() - from;
         if (rc < 0 || !w->lost || w->n > 1) /* several: the losers are written one by one */
@@ -469,7 +463,7 @@ static bool end_wave(struct wave *w, struct bkt_change **left, size_t *n_left, i
             left[(*n_left)++] = w->v[k];
     }
     bkt_err_keep_first(first, err, rc, &why);
-    w->d->edits->out_of_reach = rc < 0 && !goes_on(rc) && !w->through;
+    w->d->edits->out_of_reach = bkt_edit_is_outage(rc) && !w->through;
     return rc == BKT_OK || (!w->ordered && !w->d->edits->out_of_reach);
 }
 

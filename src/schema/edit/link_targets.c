@@ -1,7 +1,8 @@
 /* Objects that other writers delete while links to them are made here.
  *
  * [L1] No link is stored to an object that another writer has deleted before the flush: the link is dropped,
- *      and the flush reports the object.  An object that is deleted during the flush isn't noticed. */
+ *      and the flush reports the object.  An object that is deleted during the flush isn't noticed.  If an
+ *      outage leaves open whether an object exists, the flush fails, and the next one asks again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,18 +11,19 @@
 #include "base/trace.h"
 #include "schema/edit/edit_impl.h"
 
-static bool has_document(struct bkt_domain *d)
+/* BKT_OK: it has; else the HEAD's failure. */
+static int find_document(struct bkt_domain *d, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    return bkt_domain_doc_key(d->path, &key) == BKT_OK &&
-           bkt_store_head(d->store, bkt_buf_str(&key), NULL, NULL) == BKT_OK;
+    BKT_PASS_MEM(err, bkt_domain_doc_key(d->path, &key));
+    return bkt_store_head(d->store, bkt_buf_str(&key), NULL, err);
 }
 
 /* In this order: if the store comes back between the two requests, the object isn't taken for missing. */
 bool bkt_object_is_gone(struct bkt_domain *d, const struct bkt_id *id)
 {
     BKT_CLEANUP(bkt_buf_fini) struct bkt_buf key = {0};
-    return has_document(d) && bkt_id_key(id, &key) == BKT_OK &&
+    return find_document(d, NULL) == BKT_OK && bkt_id_key(id, &key) == BKT_OK &&
            bkt_store_head(d->store, bkt_buf_str(&key), NULL, NULL) == BKT_ENOENT;
 }
 
@@ -90,27 +92,43 @@ static int collect(struct bkt_domain *d, const struct bkt_change *c, struct new_
     return BKT_OK;
 }
 
-static int look(struct bkt_domain *d, struct new_links *x, const struct bkt_ids *ids, size_t from, size_t n)
+/* A refused HEAD says nothing, and isn't asked for again: the object counts as present. */
+static int take_answer(struct new_links *x, const struct bkt_id *id, const struct bkt_req *r,
+                       struct bkt_err *err)
 {
-    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {.n = 0};
-    BKT_PASS(bkt_reqs_init(&reqs, n));
-    for (size_t i = 0; i < n; i++) {
-        reqs.v[i] = (struct bkt_req){.op = BKT_HEAD};
-        BKT_PASS(bkt_id_key(&ids->v[from + i], &reqs.keys[i]));
-    }
-    bkt_reqs_perform(d->store, &reqs);
-    for (size_t i = 0; i < n; i++)
-        if (reqs.v[i].rc == BKT_ENOENT)
-            BKT_PASS(bkt_map_set(&x->targets, ids->v[from + i].text, BKT_ID_LEN, x, NULL));
+    if (bkt_edit_is_outage(r->rc))
+        return bkt_err_copy(err, r->rc, r->err);
+    if (r->rc == BKT_ENOENT)
+        BKT_PASS_MEM(err, bkt_map_set(&x->targets, id->text, BKT_ID_LEN, x, NULL));
     return BKT_OK;
 }
 
-static int look_at_all(struct bkt_domain *d, struct new_links *x)
+static int look(struct bkt_domain *d, struct new_links *x, const struct bkt_ids *ids, size_t from, size_t n,
+                struct bkt_err *err)
+{
+    BKT_CLEANUP(bkt_reqs_fini) struct bkt_reqs reqs = {.n = 0};
+    BKT_PASS_MEM(err, bkt_reqs_init(&reqs, n));
+    for (size_t i = 0; i < n; i++) {
+        reqs.v[i] = (struct bkt_req){.op = BKT_HEAD};
+        BKT_PASS_MEM(err, bkt_id_key(&ids->v[from + i], &reqs.keys[i]));
+    }
+    bkt_reqs_perform(d->store, &reqs);
+    for (size_t i = 0; i < n; i++)
+        BKT_PASS(take_answer(x, &ids->v[from + i], &reqs.v[i], err));
+    return BKT_OK;
+}
+
+/* The document is asked for first: without it the whole store may be out of reach, and nothing is known. */
+static int look_at_all(struct bkt_domain *d, struct new_links *x, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_ids_fini) struct bkt_ids ids = {0};
-    BKT_PASS(bkt_ids_add_keys(&ids, x->targets));
+    struct bkt_err why = {.n = 0};
+    int rc = find_document(d, &why);
+    if (rc < 0)
+        return bkt_edit_is_outage(rc) ? bkt_err_copy(err, rc, &why) : BKT_OK;
+    BKT_PASS_MEM(err, bkt_ids_add_keys(&ids, x->targets));
     for (size_t i = 0; i < ids.n; i += WAVE)
-        BKT_PASS(look(d, x, &ids, i, bkt_min_u64(ids.n - i, WAVE)));
+        BKT_PASS(look(d, x, &ids, i, bkt_min_u64(ids.n - i, WAVE), err));
     return BKT_OK;
 }
 
@@ -134,9 +152,12 @@ int bkt_edit_check_targets(struct bkt_domain *d, bool only_new, struct bkt_err *
         if (!c->removed && c->obj->kind == BKT_GROUP && (c->is_new || !only_new))
             BKT_PASS_MEM(err, collect(d, c, &x));
     }
-    if (!x.n || !has_document(d))
+    if (!x.n)
         return BKT_OK;
-    BKT_PASS_MEM(err, look_at_all(d, &x));
+    int rc = look_at_all(d, &x, err);
+    d->edits->out_of_reach = bkt_edit_is_outage(rc);
+    BKT_TRY(err, rc, "%s: whether the targets of new links still exist isn't known; nothing is written yet",
+            d->name);
     for (size_t i = 0; i < x.n; i++)
         if (bkt_map_get(x.targets, x.v[i].target.text, BKT_ID_LEN))
             BKT_PASS(drop(d, &x.v[i], err));

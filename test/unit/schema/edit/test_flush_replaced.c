@@ -404,6 +404,41 @@ static void targets_are_asked_for_only_when_needed(void)
     set.writers = strdup("many");
 }
 
+/* An outage leaves open whether the target exists: nothing is stored before that is known. */
+static void an_outage_does_not_stand_for_a_target(void)
+{
+    for (int doc = 0; doc < 2; doc++) {
+        struct bkt_id a, b, ds, x;
+        struct bkt_domain *d = sample(&a, &b, &ds), *e, *f;
+        x = add_group(d);
+        link_it(d, &b, "x", &x);
+        OK(bkt_domain_flush(d, err));
+        e = open_other(name);
+        (void)get(e, &x);
+        link_it(e, &a, "there", &x);
+        set_attr(e, &a, "v", 1, ATTR_CREATE);
+        release_all();
+        unlink_it(d, &b, "x");
+        OK(bkt_domain_flush(d, err));
+        const struct bkt_fault late = {.op = BKT_HEAD,
+                                       .key_part = doc ? ".domain.json" : NULL,
+                                       .skip = !doc,
+                                       .times = 1,
+                                       .code = BKT_ETIME};
+        with_faults(e, &late, 1);
+        FAILS(BKT_ETIME, "whether the targets of new links still exist", bkt_domain_flush(e, err));
+        CHECK(bkt_fault_hits(e->store, 0) == 1 && bkt_domain_is_dirty(e), "%u requests",
+              bkt_fault_hits(e->store, 0));
+        (void)fresh_look(&a, &f);
+        CHECK(!*target(f, &a, "there"), "%d: a link to a deleted object is stored", doc);
+        bkt_domain_close(f);
+        FAILS(BKT_ENOENT, x.text, bkt_domain_flush(e, err));
+        (void)fresh_look(&a, &f);
+        CHECK(!*target(f, &a, "there") && attr_value(get(f, &a), "v") == 1, "%d: all else is stored", doc);
+        close_all(d, e, f);
+    }
+}
+
 int main(void)
 {
     OK(bkt_settings_init(&set, "", err));
@@ -424,6 +459,7 @@ int main(void)
     no_link_leads_to_a_deleted_object(false);
     no_link_leads_to_a_deleted_object(true);
     targets_are_asked_for_only_when_needed();
+    an_outage_does_not_stand_for_a_target();
     domains_end();
     return failures ? 1 : 0;
 }
