@@ -350,7 +350,7 @@ int bkt_registry_probe(const struct bkt_edit_ops *ops, const char *name, const s
     case BKT_EACCES:
     case BKT_EINVAL:
     case BKT_EUNSUP:
-        if (bkt_name_has_scheme(name))
+        if (parsed || bkt_name_has_scheme(name))
             (void)bkt_err_copy(err, rc, &why);
         return 0;
     default: return bkt_err_copy(err, rc, &why);

@@ -33,7 +33,7 @@ BKT_NODISCARD int bkt_domain_open_only(const char *name, const struct bkt_settin
 /** Whether @p name is a domain, by one GET at most (none if local evidence shows that it isn't).  A domain
  *  found is kept open for a moment, so that the following open costs no second GET.
  *  @return 1; 0; or a negative code (a network failure).  With 0, @p err has the reason if the name has the
- *          scheme of a store, and so can't be meant for another connector */
+ *          scheme of a store or its store was asked */
 int  bkt_domain_probe(const char *name, const struct bkt_settings *set, struct bkt_err *err);
 /** Close the domain that a probe keeps open.  Processes that open a domain together call it first: each may
  *  have asked at another time, and found another domain of that name.  Also before bkt_store_shutdown(). */

@@ -28,6 +28,12 @@ static int no_domain(struct bkt_store *st, const char *path, const char *key, bo
              bkt_store_uri(st), key);
 }
 
+/* S3's keys have at most 1,024 bytes.  A plain file's own key may be that long. */
+static bool is_too_long(int rc, const struct bkt_buf *key)
+{
+    return rc == BKT_EINVAL && key->len > 1024;
+}
+
 static int get_doc(struct bkt_store *st, const char *key, struct bkt_buf *json, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_req_fini)
@@ -49,7 +55,7 @@ static int load_doc(struct bkt_store *st, const char *path, bool look, struct bk
         struct bkt_err why = {.n = 0};
         bkt_buf_clear(&json);
         rc = get_doc(st, bkt_buf_str(&key), &json, &why);
-        if (rc == BKT_ENOENT)
+        if (rc == BKT_ENOENT || is_too_long(rc, &key))
             return no_domain(st, path, bkt_buf_str(&key), look, err);
         if (rc == BKT_OK)
             rc = bkt_domain_doc_parse(json.ptr, json.len, doc, &why);

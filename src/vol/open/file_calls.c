@@ -375,7 +375,10 @@ static int ask_store(const char *name, hid_t fapl, const struct bkt_settings *se
         bkt_remote_keep(&r);
         return 1;
     }
-    return rc < 0 ? bkt_err_copy(err, rc, &why) : why.n ? (bkt_err_copy(err, why.code, &why), rc) : rc;
+    /* a name with a scheme can't be meant for another connector */
+    if (rc < 0 || (rc == 0 && why.n && bkt_name_has_scheme(name)))
+        (void)bkt_err_copy(err, failed, &why);
+    return rc;
 }
 
 static int ask_accessible(H5VL_file_specific_args_t *args, struct bkt_err *err)

@@ -88,7 +88,11 @@ static int file_flush(struct bkt_vobj *o, H5F_scope_t scope, struct bkt_err *err
 
 static int file_reopen(struct bkt_vobj *o, struct bkt_vobj **out, struct bkt_err *err)
 {
-    return BKT_WRAP_NATIVE(err, H5Freopen(o->native_id), "H5Freopen", out);
+    BKT_PASS(BKT_WRAP_NATIVE(err, H5Freopen(o->native_id), "H5Freopen", out));
+    if (!o->called || ((*out)->called = strdup(o->called)))
+        return BKT_OK;
+    bkt_vobj_free(*out);
+    BKT_NOMEM(err);
 }
 
 static int file_optional(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)

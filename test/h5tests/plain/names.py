@@ -98,6 +98,13 @@ class Names:
         want, got = dump("tall.h5", BASE, os.path.dirname(self.tall)), dump("h5dump/tall.h5", {**OURS, **BY_NAME, "H5BUCKET_BUCKET": self.files}, self.empty)
         check("in a folder as default bucket: the same as the local file", got[:2] == want[:2], got[2])
 
+    def longest(self):
+        """No key of a domain of that name could be as long."""
+        key = "h5dump/" + "k" * (1024 - len("h5dump/"))
+        self.put(key, self.tall)
+        for how, env in (("by path", BY_PATH), ("by name", BY_NAME)):
+            self.same(f"the longest key, {how}", f"s3://{self.bucket}/{key}", self.tall, env)
+
     def through(self):
         """hsds+file:// reads a file of this machine as one in a store, with the files that it leads to."""
         for name in ("h5dump/tall.h5", "h5dump/vds/1_vds.h5", "h5copy/h5copy_extlinks_src.h5"):
@@ -196,7 +203,7 @@ class Names:
 
     def main(self):
         self.upload()
-        for part in (self.schemes, self.through, self.locked, self.pointer, self.forms, self.links, self.both, self.ros3, self.refusals):
+        for part in (self.schemes, self.longest, self.through, self.locked, self.pointer, self.forms, self.links, self.both, self.ros3, self.refusals):
             part()
 
 

@@ -65,6 +65,40 @@ static void in_bucket(void)
     bkt_store_close(st);
 }
 
+static bool has_name(hid_t f, const char *name)
+{
+    char text[100] = "";
+    return H5Fget_name(f, text, sizeof text) >= 0 && strcmp(text, name) == 0;
+}
+
+/* The file goes by the program's name, and so does another handle. */
+static void names(void)
+{
+    (void)setenv("HS_BUCKET", "s3://buck", 1);
+    hid_t f = TRY(H5Fopen("home/x.h5", H5F_ACC_RDONLY, H5P_DEFAULT)), g = TRY(H5Freopen(f));
+    CHECK(has_name(f, "home/x.h5") && has_name(g, "home/x.h5"), "other names");
+    TRY(H5Fclose(f));
+    CHECK(has_name(g, "home/x.h5"), "another name");
+    TRY(H5Fclose(g));
+    (void)unsetenv("HS_BUCKET");
+}
+
+/* The document is there and can't be read: no other thing is opened in the domain's place, whoever asks
+ * first. */
+static void damaged(void)
+{
+    static const char *const all[] = {"s3://buck/home/x.h5", "home/x.h5"};
+    struct bkt_store *st = open_store("s3://buck", settings);
+    REQUIRE(put_text(st, "home/x.h5/.domain.json", "{\"root\": ", NULL, NULL, NULL) == BKT_OK, "a document");
+    (void)setenv("HS_BUCKET", "s3://buck", 1);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK(H5Fis_accessible(all[i], H5P_DEFAULT) <= 0, "%s is accessible", all[i]);
+        CHECK(number_of(all[i]) == -1, "%s is opened", all[i]);
+    }
+    (void)unsetenv("HS_BUCKET");
+    bkt_store_close(st);
+}
+
 /* The HEAD is one more request, in the wave of the others. */
 static void requests(void)
 {
@@ -121,6 +155,8 @@ int main(void)
     make(text, H5F_ACC_EXCL, 1);
     REQUIRE(bkt_file_read_whole(path, &plain) == BKT_OK, "%s", path);
     in_bucket();
+    names();
+    damaged();
     requests();
     answers();
     in_directory(path);
