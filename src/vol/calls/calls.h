@@ -25,10 +25,11 @@ BKT_NODISCARD int bkt_link_transfer(struct bkt_vobj *src, const H5VL_loc_params_
 BKT_NODISCARD int bkt_link_delete(struct bkt_vobj *obj, const H5VL_loc_params_t *loc, struct bkt_err *err);
 
 /** H5Fmount() on the group @p name, from an object of any kind of file.  BKT_EUNSUP: a plain HDF5 file on
- * either side; BKT_EINVAL: not a group; … */
+ * either side; BKT_EINVAL: not a group, or behind an external link; … */
 BKT_NODISCARD int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child,
                                   struct bkt_err *err);
-/** H5Funmount(): @p name leads to the root group of the mounted file.  BKT_ENOENT: nothing is mounted */
+/** H5Funmount(): @p name leads to the root group of the mounted file, or to a group opened before it was
+ * mounted there.  BKT_ENOENT: nothing is mounted. */
 BKT_NODISCARD int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err);
 
 /** The callback H5VL_object_get. */

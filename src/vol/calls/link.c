@@ -56,6 +56,14 @@ static int get_info(struct bkt_vobj *g, H5G_info_t *out, struct bkt_err *err)
 
 /* ---- mounts ---- */
 
+/* The file that all files mounted on one another begin with; NULL: not a domain. */
+static const struct bkt_file *top_of(const struct bkt_file *f)
+{
+    for (const struct bkt_file *up = f ? bkt_file_parent(f) : NULL; up; up = bkt_file_parent(up))
+        f = up;
+    return f;
+}
+
 int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
@@ -64,36 +72,44 @@ int bkt_group_mount(struct bkt_vobj *o, const char *name, struct bkt_vobj *child
                 "'%s': only domains can be mounted, and only on groups of domains", name);
     BKT_FAIL_IF(err, at->type != H5I_GROUP, BKT_EINVAL, "'%s' is not a group: nothing can be mounted there",
                 name);
+    BKT_FAIL_IF(err, top_of(at->file) != top_of(o->file), BKT_EINVAL,
+                "'%s' leads through an external link: open the file that it leads to, and mount there", name);
     return bkt_file_mount(at, child->file, err);
 }
 
-/* If nothing else holds the mounted file, it is closed: its changes are stored before.
- * @param at  its root group */
-static int flush_before_close(const struct bkt_vobj *at, struct bkt_err *err)
+/* The mount that @p at shows: of the file whose root group it is, or on the group itself, if the group was
+ * opened before.  False: none. */
+static bool mount_at(const struct bkt_vobj *at, struct bkt_file **parent, struct bkt_id *where)
 {
-    enum { MOUNT_AND_ROOT = 2 };
-    return at->file->refs > MOUNT_AND_ROOT ? BKT_OK : bkt_file_flush(at->file, err);
+    struct bkt_file *child = at->file;
+    *parent = child ? bkt_file_parent(child) : NULL;
+    if (*parent && strcmp(at->obj->id.text, bkt_domain_root(child->dom)->text) == 0)
+        for (const struct bkt_mount *m = (*parent)->mounts; m; m = m->next)
+            if (m->child == child) {
+                *where = m->at;
+                return true;
+            }
+    *parent = child;
+    *where = at->obj->id;
+    return child && bkt_file_mounted(child, where);
 }
 
-/* @p name leads to the root group of the mounted file. */
+/* If nothing else holds the mounted file, it is closed: its changes are stored before. */
+static int flush_before_close(struct bkt_file *child, const struct bkt_vobj *at, struct bkt_err *err)
+{
+    const unsigned ours = at->file == child ? 2 : 1; /* the mount, and @p at */
+    return child->refs > ours ? BKT_OK : bkt_file_flush(child, err);
+}
+
 int bkt_group_unmount(struct bkt_vobj *o, const char *name, struct bkt_err *err)
 {
-    struct bkt_vobj *at = NULL;
+    BKT_CLEANUP(bkt_vobj_freep) struct bkt_vobj *at = NULL;
+    struct bkt_file *parent;
+    struct bkt_id where;
     BKT_PASS(bkt_path_open(o, name, H5P_DEFAULT, &at, err));
-    struct bkt_file *child = at->file, *parent = child ? bkt_file_parent(child) : NULL;
-    int              rc    = BKT_ENOENT;
-    if (parent && strcmp(at->obj->id.text, bkt_domain_root(child->dom)->text) == 0)
-        for (const struct bkt_mount *m = parent->mounts; m; m = m->next)
-            if (m->child == child) {
-                struct bkt_id where = m->at;
-                rc = flush_before_close(at, err);
-                rc = rc < 0 ? rc : bkt_file_unmount(parent, &where, err);
-                break;
-            }
-    if (rc == BKT_ENOENT)
-        BKT_ERR(err, rc, "'%s': nothing is mounted there", name);
-    bkt_vobj_free(at);
-    return rc;
+    BKT_FAIL_IF(err, !mount_at(at, &parent, &where), BKT_ENOENT, "'%s': nothing is mounted there", name);
+    BKT_PASS(flush_before_close(bkt_file_mounted(parent, &where), at, err));
+    return bkt_file_unmount(parent, &where, err);
 }
 
 const struct bkt_group_ops bkt_domain_group_ops = {

@@ -399,6 +399,16 @@ int bkt_file_each_inner(struct bkt_file *f, int (*fn)(struct bkt_file *inner, st
     return rc;
 }
 
+bool bkt_file_leads_to(const struct bkt_file *f, const struct bkt_file *to)
+{
+    bool found = f == to;
+    for (const struct bkt_mount *m = f->mounts; m && !found; m = m->next)
+        found = bkt_file_leads_to(m->child, to);
+    for (const struct bkt_ext *e = f->exts; e && !found; e = e->next)
+        found = e->domain && bkt_file_leads_to(e->domain, to);
+    return found;
+}
+
 /* Takes over the found file, and the list. */
 static int ext_add(struct bkt_file *f, const char *name, char *where, struct access *how,
                    const struct found *found, struct bkt_err *err)

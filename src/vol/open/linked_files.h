@@ -10,6 +10,9 @@ BKT_NODISCARD int bkt_file_each_inner(struct bkt_file *f,
                                       int (*fn)(struct bkt_file *inner, struct bkt_err *err),
                                       struct bkt_err *err);
 
+/** Whether @p f is @p to, or keeps it open by mounts and external links. */
+bool bkt_file_leads_to(const struct bkt_file *f, const struct bkt_file *to);
+
 /** Close the files behind external links that have no open objects: such a file may soon be overwritten or
  *  deleted. */
 void bkt_file_drop_unused(void);

@@ -78,6 +78,8 @@ int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *child, struct 
     for (const struct bkt_file *p = f; p; p = bkt_file_parent(p))
         BKT_FAIL_IF(err, p == child || p->dom == child->dom, BKT_EINVAL, "mounting %s would make a cycle",
                     child->name);
+    BKT_FAIL_IF(err, bkt_file_leads_to(child, f), BKT_EINVAL,
+                "mounting %s would make a cycle: its external links keep %s open", child->name, f->name);
     BKT_FAIL_IF(err, bkt_file_mounted(f, at), BKT_EEXIST, "%s: a file is already mounted on this group",
                 f->name);
     BKT_FAIL_IF(err, bkt_file_parent(child), BKT_EEXIST, "%s is mounted already", child->name);

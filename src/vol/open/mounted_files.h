@@ -17,7 +17,7 @@ void bkt_file_drop_mounts(struct bkt_file *f);
 struct bkt_file *bkt_file_mounted(const struct bkt_file *f, const struct bkt_id *id);
 /** Mount @p child on @p group.  While it is mounted, open objects below the group have no name
  *  (H5Iget_name).  BKT_EEXIST: @p child or another file on @p group is mounted;
- *  BKT_EINVAL: a cycle. */
+ *  BKT_EINVAL: a cycle, also by files that external links keep open. */
 BKT_NODISCARD int bkt_file_mount(const struct bkt_vobj *group, struct bkt_file *child, struct bkt_err *err);
 /** End a mount.  Objects that were opened through it get their names in their own file.  BKT_ENOENT:
  *  nothing is mounted there. */

@@ -58,9 +58,28 @@ static void names(hid_t file, struct out *o)
     H5Fclose(child);
 }
 
+/* By the group itself, which was opened before anything was mounted on it. */
+static void by_group(hid_t file, struct out *o)
+{
+    hid_t child = o->ours ? open_domain("numeric.h5") : open_twin("numeric.h5"),
+          g = H5Gopen2(file, "/a", H5P_DEFAULT);
+    for (int i = 0; i < 2; i++) {
+        say(o, "mount %d", H5Fmount(g, ".", child, H5P_DEFAULT));
+        say(o, "mounted twice %d", H5Fmount(g, ".", child, H5P_DEFAULT) >= 0);
+        say(o, "through it %d", H5Lexists(file, "/a/int", H5P_DEFAULT));
+        say(o, "unmount %d", H5Funmount(g, "."));
+        say(o, "gone %d", H5Lexists(file, "/a/int", H5P_DEFAULT) <= 0);
+        say(o, "not mounted twice %d", H5Funmount(g, ".") < 0);
+        H5Eclear2(H5E_DEFAULT);
+    }
+    H5Gclose(g);
+    H5Fclose(child);
+}
+
 static const struct test_case cases[] = {
     {"a file mounted on a group", "groups.h5", mounts},
     {"names of what is open", "groups.h5", names},
+    {"a mount is ended by the group that it is on", "groups.h5", by_group},
 };
 
 int main(void) { return compare_main(cases, COUNT(cases)); }

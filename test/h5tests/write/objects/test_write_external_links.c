@@ -254,7 +254,50 @@ static void other_driver(hid_t f, struct out *o)
     H5Pclose(family);
 }
 
+/* @p f with group `in_f` leads to "behind.h5", which is closed again. */
+static void link_to_mount_point(hid_t f, const struct out *o)
+{
+    hid_t fapl = new_fapl(o), b = H5Fcreate(new_name(o, "behind.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    H5Gclose(H5Gcreate2(b, "mnt", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Gclose(H5Gcreate2(f, "in_f", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Lcreate_external("behind.h5", "/", f, "link", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(b);
+    H5Pclose(fapl);
+}
+
+/* Neither the file itself nor another one is mounted on a group that an external link leads to. */
+static void mounts_behind(hid_t f, struct out *o)
+{
+    hid_t fapl = new_fapl(o), c = H5Fcreate(new_name(o, "child.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    link_to_mount_point(f, o);
+    say_result(o, "H5Fmount of itself behind a link", H5Fmount(f, "link/mnt", f, H5P_DEFAULT));
+    say_result(o, "H5Fmount of another file behind a link", H5Fmount(f, "link/mnt", c, H5P_DEFAULT));
+    say_result(o, "H5Fflush", H5Fflush(f, H5F_SCOPE_GLOBAL));
+    hid_t g = H5Gopen2(f, "link", H5P_DEFAULT);
+    say_result(o, "H5Fmount in an open group of that file", H5Fmount(g, "mnt", c, H5P_DEFAULT));
+    say_result(o, "H5Funmount", H5Funmount(g, "mnt"));
+    H5Gclose(g);
+    H5Fclose(c);
+    H5Pclose(fapl);
+}
+
+/* A domain refuses to be mounted in a file that its links keep open: no flush would come to an end. */
+static void no_cycle(const struct out *o)
+{
+    hid_t fapl = new_fapl(o), f = H5Fcreate(new_name(o, "cycle.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    link_to_mount_point(f, o);
+    hid_t g = H5Gopen2(f, "link", H5P_DEFAULT), b = H5Iget_file_id(g);
+    CHECK(H5Fmount(b, "mnt", f, H5P_DEFAULT) < 0, "a cycle of a mount and a link was made");
+    H5Eclear2(H5E_DEFAULT);
+    CHECK(H5Fflush(f, H5F_SCOPE_GLOBAL) >= 0 && H5Fflush(b, H5F_SCOPE_GLOBAL) >= 0, "%s", error_text());
+    H5Gclose(g);
+    H5Fclose(b);
+    H5Fclose(f);
+    H5Pclose(fapl);
+}
+
 static const struct write_case cases[] = {
+    {"mounts behind external links", mounts_behind, NULL},
     {"a program's callback is asked about external links", callbacks, NULL},
     {"access flags of external links", access_flags, access_flags_readonly},
     {"prefixes of external links", prefixes, NULL},
@@ -265,6 +308,8 @@ static const struct write_case cases[] = {
 int main(void)
 {
     const char *to = getenv("BKT_H5_WRITE");
+    const struct out o = {.ours = true};
+    compare_write_extra(no_cycle, &o);
     if (!to || !strstr(to, "://"))
         return compare_write_main(cases, COUNT(cases));
     printf("without the working folder, symbolic links and file drivers, which are of a folder only\n");
