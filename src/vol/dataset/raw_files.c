@@ -191,15 +191,18 @@ static hid_t twin_list(const struct raws *r)
     return bkt_hid_take(&dcpl);
 }
 
-/* A dataset of HDF5's own over the same raw files. */
+/* A dataset of HDF5's own over the same raw files.  The present extent is its largest one: HDF5 creates no
+ * such dataset whose further dimensions may grow, although those of one that has lost columns may. */
 static int twin(struct bkt_vobj *o, const struct raws *r, hid_t *file, hid_t *dset, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_hid_closep) hid_t space = H5I_INVALID_HID;
     BKT_CLEANUP(bkt_hid_closep) hid_t dcpl  = twin_list(r);
     BKT_CLEANUP(bkt_hid_closep) hid_t type  = H5I_INVALID_HID;
+    struct bkt_space now = o->obj->dset.space;
+    memcpy(now.maxdims, now.dims, sizeof now.maxdims);
     BKT_NEED_H5(err, dcpl >= 0, "naming external files");
     BKT_PASS(bkt_convert_file_type(o, o->obj->dset.type, &type, err));
-    BKT_PASS(bkt_convert_space(&o->obj->dset.space, &space, err));
+    BKT_PASS(bkt_convert_space(&now, &space, err));
     *file = bkt_native_in_memory(4096);
     BKT_NEED_H5(err, *file >= 0, "making a file in memory");
     return BKT_PASS_H5(err, *dset = H5Dcreate2(*file, "raw", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT),

@@ -197,6 +197,45 @@ static void read_changed(hid_t f, struct out *o)
     H5Pclose(dapl);
 }
 
+/* A grid gets rows, and loses columns and rows: the elements' places in the raw file follow from the present
+ * extent. */
+static void write_narrowed(hid_t f, struct out *o)
+{
+    static const hsize_t dims[] = {4, 4}, max[] = {8, 4}, extents[][2] = {{6, 4}, {6, 3}, {2, 2}, {3, 4}};
+    int v[32];
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), dapl = origin(), s = H5Screate_simple(2, dims, max);
+    clear_raw();
+    for (int k = 0; k < 32; k++)
+        v[k] = k;
+    H5Pset_external(dcpl, raw_name(o, "narrowed.raw"), 0, H5F_UNLIMITED);
+    hid_t d = H5Dcreate2(f, "narrowed", H5T_STD_I32LE, s, H5P_DEFAULT, dcpl, dapl);
+    say_result(o, "H5Dcreate", d);
+    say_result(o, "H5Dwrite", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    for (size_t i = 0; i < COUNT(extents); i++) {
+        say_result(o, "H5Dset_extent", H5Dset_extent(d, extents[i]));
+        memset(v, 0, sizeof v);
+        say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+        say_bytes(o, "values", v, sizeof v);
+        for (int k = 0; k < 32; k++)
+            v[k] = 100 * (int)i + k;
+        say_result(o, "H5Dwrite", H5Dwrite(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    }
+    H5Dclose(d);
+    H5Sclose(s);
+    H5Pclose(dapl);
+    H5Pclose(dcpl);
+}
+
+static void read_narrowed(hid_t f, struct out *o)
+{
+    int v[32] = {0};
+    hid_t dapl = origin(), d = H5Dopen2(f, "narrowed", dapl);
+    say_result(o, "H5Dread", H5Dread(d, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v));
+    say_bytes(o, "values", v, sizeof v);
+    H5Dclose(d);
+    H5Pclose(dapl);
+}
+
 /* ---- other types, sources, and ways to get at them ---- */
 
 struct padded {
@@ -416,6 +455,7 @@ static const struct write_case cases[] = {
     {"external files, every pair of fill and allocation time", write_times, NULL},
     {"lists of external files, and what HDF5 refuses", write_forms, read_forms},
     {"datasets with external files are changed and grow", write_changed, read_changed},
+    {"datasets with external files lose columns and rows", write_narrowed, read_narrowed},
     {"external files of other types, and several datasets at once", write_types, NULL},
     {"external files that were there before, in part or not at all", write_found, NULL},
     {"the copy of a dataset with external files has the same files", write_copied, NULL},
