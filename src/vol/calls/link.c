@@ -207,7 +207,8 @@ static int link_get(struct bkt_link_place *p, H5VL_link_get_args_t *args, struct
     BKT_PASS(link_check(p, NULL, err));
     switch (args->op_type) {
         case H5VL_LINK_GET_INFO:
-            bkt_iterate_link_info(p->group->obj, p->link, args->args.get_info.linfo);
+            if (args->args.get_info.linfo) /* a program that asks only whether there is a link */
+                bkt_iterate_link_info(p->group->obj, p->link, args->args.get_info.linfo);
             return BKT_OK;
         case H5VL_LINK_GET_NAME:
             return get_name(p->link, args->args.get_name.name, args->args.get_name.name_size,

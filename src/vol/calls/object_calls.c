@@ -121,7 +121,8 @@ static int get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct bkt_err 
     case H5VL_OBJECT_GET_INFO:
         return bkt_vobj_info(o, args->args.get_info.fields, args->args.get_info.oinfo, err);
     case H5VL_OBJECT_GET_TYPE:
-        *args->args.get_type.obj_type = bkt_object_type(o->obj);
+        if (args->args.get_type.obj_type) /* HDF5 passes a program's NULL on */
+            *args->args.get_type.obj_type = bkt_object_type(o->obj);
         return BKT_OK;
     case H5VL_OBJECT_GET_FILE:
     default:

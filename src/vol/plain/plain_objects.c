@@ -331,7 +331,8 @@ static int object_get(struct bkt_vobj *o, H5VL_object_get_args_t *args, struct b
         return BKT_OK;
     case H5VL_OBJECT_GET_TYPE:
         BKT_PASS(BKT_PASS_NATIVE(err, H5Oget_info3(o->native_id, &info, H5O_INFO_BASIC), "H5Oget_info"));
-        *args->args.get_type.obj_type = info.type;
+        if (args->args.get_type.obj_type)
+            *args->args.get_type.obj_type = info.type;
         return BKT_OK;
     case H5VL_OBJECT_GET_INFO:
         return BKT_PASS_NATIVE(
