@@ -109,7 +109,8 @@ int bkt_s3_place_host(const struct bkt_s3_place *p, const char *region, struct b
         BKT_PASS(bkt_buf_addf(out, "%s.", p->bucket));
     if (p->host)
         return bkt_buf_add_str(out, p->host);
-    return bkt_buf_addf(out, "s3.%s.%s", region, bkt_aws_domain(region));
+    return bkt_buf_addf(out, "s3%s%s.%s.%s", p->fips ? "-fips" : "", p->dualstack ? ".dualstack" : "", region,
+                        bkt_aws_domain(region));
 }
 
 int bkt_s3_place_path(const struct bkt_s3_place *p, const char *key, struct bkt_buf *out)

@@ -11,6 +11,7 @@ struct bkt_s3_place {
     char *host;   /* endpoint's host[:port]; NULL: AWS, host by region */
     char *base;   /* endpoint's path without '/' at its end, percent-encoded as given; "": no path */
     bool  path_style;
+    bool fips, dualstack; /* AWS's hosts with FIPS 140; those with IPv6 addresses, too */
 };
 
 /** Fill in @p p from a bucket's name; to be released with bkt_s3_place_fini().

@@ -462,13 +462,25 @@ static const struct bkt_store_ops s3_ops = {.will_write = bkt_s3_will_write,
  * file that can't be read ends nothing here; if the keys are in it, the search for credentials reports it. */
 static char *of_profile(const struct bkt_settings *set, enum bkt_cred_what what)
 {
+    static const char *const names[] = {"region", "endpoint", "use_fips_endpoint", "use_dualstack_endpoint"};
     struct bkt_err why = {.n = 0};
     char *value = NULL;
-    int rc = set->anonymous ? BKT_OK : bkt_cred_of_profile(set, what, &value, &why);
+    bool needed = !set->anonymous || what == BKT_CRED_FIPS || what == BKT_CRED_DUALSTACK;
+    int rc = !needed ? BKT_OK : bkt_cred_of_profile(set, what, &value, &why);
     if (rc < 0)
-        bkt_trace(BKT_TRACE_CRED, "the profile's %s isn't used: %s",
-                  what == BKT_CRED_REGION ? "region" : "endpoint", bkt_err_reason(&why, rc));
+        bkt_trace(BKT_TRACE_CRED, "the profile's %s isn't used: %s", names[what], bkt_err_reason(&why, rc));
     return rc < 0 ? NULL : value;
+}
+
+/* AWS's own hosts of another kind. */
+static void choose_hosts(struct bkt_s3 *s, const struct bkt_settings *set)
+{
+    if (s->place.host)
+        return;
+    BKT_CLEANUP(bkt_freep) char *fips = of_profile(set, BKT_CRED_FIPS);
+    BKT_CLEANUP(bkt_freep) char *dualstack = of_profile(set, BKT_CRED_DUALSTACK);
+    s->place.fips = fips != NULL;
+    s->place.dualstack = dualstack != NULL;
 }
 
 static int choose_region(struct bkt_s3 *s, const struct bkt_settings *set, struct bkt_err *err)
@@ -492,6 +504,8 @@ int bkt_s3_open(const char *uri, const char *rest, const struct bkt_settings *se
     bool own = set->endpoint && *set->endpoint;
     BKT_CLEANUP(bkt_freep) char *endpoint = own ? NULL : of_profile(set, BKT_CRED_ENDPOINT);
     int rc = bkt_s3_place_init(&s->place, rest, endpoint ? endpoint : set->endpoint, set->addressing, err);
+    if (rc == BKT_OK)
+        choose_hosts(s, set);
     if (rc == BKT_OK && (bkt_buf_addf(&origin, "%s://", s->place.scheme) < 0 ||
                          bkt_s3_place_host(&s->place, "*", &origin) < 0))
         rc = BKT_ERR(err, BKT_ENOMEM, "out of memory");

@@ -115,6 +115,38 @@ static void region_and_endpoint(void **state)
     bkt_settings_fini(&set);
 }
 
+static void aws_own_hosts(void **state)
+{
+    static const struct {
+        const char *fips, *dualstack, *settings, *endpoint;
+    } cases[] = {
+        {NULL, NULL, "", "https://buck.s3-fips.us-gov-west-1.amazonaws.com"}, /* the profile's */
+        {"false", "TRUE", "", "https://buck.s3.dualstack.us-gov-west-1.amazonaws.com"},
+        {NULL, "true", "anonymous=yes", "https://buck.s3-fips.dualstack.us-east-1.amazonaws.com"},
+        {"true", "true", "endpoint=http://127.0.0.1:9000", "http://127.0.0.1:9000"},
+    };
+    (void)state;
+    write_file("config", "[default]\nregion = us-gov-west-1\nuse_fips_endpoint = true\nrole_arn = arn\nsource_profile = keys\n"
+                         "[profile keys]\n" KEYS("SRC"));
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_settings    set;
+        struct bkt_store      *st = NULL;
+        struct bkt_store_facts facts;
+        (void)(cases[i].fips ? setenv("AWS_USE_FIPS_ENDPOINT", cases[i].fips, 1) : unsetenv("AWS_USE_FIPS_ENDPOINT"));
+        (void)(cases[i].dualstack ? setenv("AWS_USE_DUALSTACK_ENDPOINT", cases[i].dualstack, 1) : 0);
+        assert_int_equal(bkt_settings_init(&set, cases[i].settings, NULL), BKT_OK);
+        assert_int_equal(bkt_store_open("s3://buck", &set, &st, NULL), BKT_OK);
+        bkt_store_facts(st, &facts);
+        assert_string_equal(facts.endpoint, cases[i].endpoint);
+        bkt_store_close(st);
+        bkt_settings_fini(&set);
+    }
+    (void)setenv("https_proxy", "http://127.0.0.1:1", 1); /* nobody is asked */
+    struct found f = look(NULL);
+    is_failure(&f, BKT_ENET, "sts-fips.us-gov-west-1.amazonaws.com");
+    (void)unsetenv("https_proxy");
+}
+
 /* Keys of the environment need no profile, so a store opens without one that can't be read.  The trace has
  * the reason for which its endpoint and its region are not used. */
 static void an_unread_profile_is_traced(void **state)
@@ -415,6 +447,7 @@ int main(void)
         T(profiles),
         T(other_files),
         T(region_and_endpoint),
+        T(aws_own_hosts),
         T(nothing_found),
         T(not_supported),
         T(an_unread_profile_is_traced),

@@ -85,6 +85,29 @@ static void etags(void)
     CHECK(n == 4 && strncmp(bare, "0f-3", n) == 0, "%zu of %s", n, bare);
 }
 
+static void other_kinds_of_hosts(void)
+{
+    static const struct {
+        bool        fips, dualstack;
+        const char *want;
+    } cases[] = {
+        {true, false, "buck.s3-fips.us-gov-west-1.amazonaws.com"},
+        {false, true, "buck.s3.dualstack.us-gov-west-1.amazonaws.com"},
+        {true, true, "buck.s3-fips.dualstack.us-gov-west-1.amazonaws.com"},
+    };
+    for (size_t i = 0; i < BKT_COUNT(cases); i++) {
+        struct bkt_s3_place p;
+        struct bkt_buf      host = {0};
+        CHECK(bkt_s3_place_init(&p, "buck", NULL, NULL, NULL) == BKT_OK, "buck");
+        p.fips      = cases[i].fips;
+        p.dualstack = cases[i].dualstack;
+        CHECK(bkt_s3_place_host(&p, "us-gov-west-1", &host) == BKT_OK && strcmp(bkt_buf_str(&host), cases[i].want) == 0, "%s",
+              bkt_buf_str(&host));
+        bkt_buf_fini(&host);
+        bkt_s3_place_fini(&p);
+    }
+}
+
 static void other_kinds_of_buckets(void)
 {
     static const struct {
@@ -160,6 +183,7 @@ static void addresses(void)
         bkt_s3_place_fini(&p);
     }
     other_kinds_of_buckets();
+    other_kinds_of_hosts();
     CHECK(bkt_s3_region_ok("eu-west-1") && !bkt_s3_region_ok("") && !bkt_s3_region_ok("a.b") && !bkt_s3_region_ok("-x"),
           "regions");
 }

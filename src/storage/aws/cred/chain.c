@@ -175,17 +175,31 @@ static const char *sts_endpoint(const struct bkt_cred_fetch *f, const char *prof
     return bkt_aws_config_endpoint(&f->config, profile, "sts");
 }
 
+/* The environment's value, else the profile's; NULL unless it is "true". */
+static const char *flag(const struct bkt_cred_fetch *f, const char *profile, enum bkt_cred_var var,
+                        const char *key)
+{
+    const char *v = f->place->env[var] ? f->place->env[var] : of_profile(f, profile, key);
+    return v && strcasecmp(v, "true") == 0 ? "true" : NULL;
+}
+
+static const char *fips_flag(const struct bkt_cred_fetch *f, const char *profile)
+{
+    return flag(f, profile, BKT_VAR_AWS_USE_FIPS_ENDPOINT, "use_fips_endpoint");
+}
+
 /* A role with the profile's values for it. */
 static struct bkt_cred_role role_of(const struct bkt_cred_fetch *f, const char *profile, const char *arn,
                                     const char *who)
 {
-    return (struct bkt_cred_role){
-        .arn = arn,
-        .session_name = of_profile(f, profile, "role_session_name"),
-        .duration = of_profile(f, profile, "duration_seconds"),
-        .region = f->place->region ? f->place->region : of_profile(f, profile, "region"),
-        .endpoint = sts_endpoint(f, profile),
-        .who = who};
+    return (struct bkt_cred_role){.arn = arn,
+                                  .session_name = of_profile(f, profile, "role_session_name"),
+                                  .duration = of_profile(f, profile, "duration_seconds"),
+                                  .region =
+                                      f->place->region ? f->place->region : of_profile(f, profile, "region"),
+                                  .endpoint = sts_endpoint(f, profile),
+                                  .fips = fips_flag(f, profile) != NULL,
+                                  .who = who};
 }
 
 static int from_web_env(struct bkt_cred_fetch *f, struct bkt_creds **out, struct bkt_err *err)
@@ -430,9 +444,15 @@ int bkt_cred_of_profile(const struct bkt_settings *set, enum bkt_cred_what what,
     BKT_PASS(bkt_cred_place_init(&pl, set, err));
     struct bkt_cred_fetch f = {.place = &pl};
     const char *value = NULL;
-    int rc = load(&f, err);
+    bool by_env = (what == BKT_CRED_FIPS && pl.env[BKT_VAR_AWS_USE_FIPS_ENDPOINT]) ||
+                  (what == BKT_CRED_DUALSTACK && pl.env[BKT_VAR_AWS_USE_DUALSTACK_ENDPOINT]);
+    int rc = by_env ? BKT_OK : load(&f, err);
     if (rc == BKT_OK && what == BKT_CRED_REGION)
         value = of_profile(&f, pl.profile, "region");
+    else if (rc == BKT_OK && what == BKT_CRED_FIPS)
+        value = fips_flag(&f, pl.profile);
+    else if (rc == BKT_OK && what == BKT_CRED_DUALSTACK)
+        value = flag(&f, pl.profile, BKT_VAR_AWS_USE_DUALSTACK_ENDPOINT, "use_dualstack_endpoint");
     else if (rc == BKT_OK && !ignores_endpoints(&pl))
         value = bkt_aws_config_endpoint(&f.config, pl.profile, "s3");
     *out = value ? strdup(value) : NULL;

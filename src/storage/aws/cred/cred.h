@@ -61,9 +61,10 @@ void bkt_cred_hook_fork(void);
 void bkt_cred_shutdown(void);
 
 /** A value of the profile in use that isn't a credential. */
-enum bkt_cred_what { BKT_CRED_REGION, BKT_CRED_ENDPOINT };
-/** Get such a value: the profile's region; or its S3 endpoint, that of its services section or its
- * own endpoint_url.
+enum bkt_cred_what { BKT_CRED_REGION, BKT_CRED_ENDPOINT, BKT_CRED_FIPS, BKT_CRED_DUALSTACK };
+/** Get such a value: the profile's region; its S3 endpoint, that of its services section or its own
+ * endpoint_url; "true" if AWS's endpoints with FIPS 140, or those for IPv6, are wanted, by the environment or
+ * the profile.
  * @param out  gets the value, the caller's; NULL: the profile has none
  * @return BKT_OK; BKT_ENOMEM; BKT_EINVAL */
 BKT_NODISCARD int bkt_cred_of_profile(const struct bkt_settings *set, enum bkt_cred_what what, char **out,

@@ -33,6 +33,8 @@
     X(AWS_ENDPOINT_URL)                                                                                      \
     X(AWS_ENDPOINT_URL_STS)                                                                                  \
     X(AWS_IGNORE_CONFIGURED_ENDPOINT_URLS)                                                                   \
+    X(AWS_USE_FIPS_ENDPOINT)                                                                                 \
+    X(AWS_USE_DUALSTACK_ENDPOINT)                                                                            \
     X(HOME)
 
 enum bkt_cred_var {
@@ -92,6 +94,7 @@ int bkt_cred_from_process(struct bkt_cred_fetch *f, const char *command, const c
 struct bkt_cred_role {
     const char             *arn, *session_name, *external_id, *duration, *token_file;
     const char             *region, *endpoint;
+    bool fips;                   /* AWS's endpoint with FIPS 140; without `endpoint` */
     const char             *who; /* for messages: "profile x" or "environment" */
     const struct bkt_creds *by;
 };

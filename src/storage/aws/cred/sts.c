@@ -54,14 +54,17 @@ static bool is_region(const char *s)
 }
 
 /* Without a region, use the global endpoint, which is in us-east-1. */
-static int default_url(const char *region, char *url, size_t room, struct bkt_err *err)
+static int default_url(const char *region, bool fips, char *url, size_t room, struct bkt_err *err)
 {
+    if (!region && fips)
+        region = "us-east-1";
     if (!region)
         (void)snprintf(url, room, "https://sts.amazonaws.com/");
     else if (!is_region(region))
         BKT_FAIL(err, BKT_EINVAL, "'%.60s' is not a region", region);
     else
-        (void)snprintf(url, room, "https://sts.%s.%s/", region, bkt_aws_domain(region));
+        (void)snprintf(url, room, "https://sts%s.%s.%s/", fips ? "-fips" : "", region,
+                       bkt_aws_domain(region));
     return BKT_OK;
 }
 
@@ -86,7 +89,7 @@ static int find_target(const struct bkt_cred_role *role, struct target *t, struc
     if (role->endpoint)
         n = snprintf(t->url, sizeof t->url, "%s", role->endpoint);
     else
-        BKT_PASS(default_url(role->region, t->url, sizeof t->url, err));
+        BKT_PASS(default_url(role->region, role->fips, t->url, sizeof t->url, err));
     int rc = n < 0 || (size_t)n >= sizeof t->url ? BKT_EINVAL : take_apart(t);
     if (rc == BKT_ENOMEM)
         BKT_NOMEM(err);
