@@ -110,6 +110,7 @@ static void edits_free(struct bkt_domain *d)
     bkt_map_free(e->namers, NULL);
     bkt_alias_free_doomed(e);
     bkt_ids_fini(&e->disowned);
+    bkt_ids_fini(&e->regained);
     bkt_absent_clear(e);
     bkt_moves_clear(e);
     for (size_t i = 0; i < e->n_folders; i++)
@@ -532,7 +533,7 @@ int bkt_edit_attr_delete(struct bkt_domain *d, const struct bkt_id *obj, const c
     const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, name);
     BKT_FAIL_IF(err, !a, BKT_ENOENT, "no attribute '%s'", name);
     enum bkt_delta was = noted(c->attrs, name);
-    BKT_PASS_MEM(err, note_removal(c, &c->attrs, name, a->created, &(struct bkt_id){""}));
+    BKT_PASS_MEM(err, note_removal(c, &c->attrs, name, a->created, &a->type->committed));
     if (bkt_attrs_remove(&c->obj->attrs, name, &out) < 0) {
         note_back(c->attrs, name, was);
         BKT_NOMEM(err);

@@ -27,7 +27,7 @@ enum bkt_delta {
 
 /** The stored link or attribute of a name that the program removed, or removed and made again. */
 struct bkt_old_entry {
-    struct bkt_id id; /* of a hard link: its target; else "" */
+    struct bkt_id id; /* of a hard link: its target; of a deleted attribute: its committed type; else "" */
     double created; /* its time, by which it is recognised */
     double tried;   /* of the entry that a failed PUT may have stored in its place; 0: none */
 };
@@ -71,6 +71,7 @@ struct bkt_change {
     bool keep;              /* wanted without a link */
     bool removed;           /* to be deleted */
     bool tried;             /* a failed PUT may have reached the store */
+    bool unclear;           /* so it may, and no answer reports that another writer was first */
     /* bytes that it takes up, roughly; serial: when it was touched last */
     uint64_t bytes, serial;
     bool comment;
@@ -115,6 +116,7 @@ struct bkt_edits {
     struct bkt_gone *doomed;
     size_t n_doomed, doomed_cap;
     struct bkt_ids disowned; /* types that count one use too many, once for each use */
+    struct bkt_ids regained; /* types that count one use too few, likewise */
     /* stored elements may name an object of this process that another writer's object stands for */
     bool unnamed;
     /* new objects that could not be stored: no stored link may lead to them; NULL: none */
@@ -182,9 +184,10 @@ BKT_NODISCARD int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, 
 BKT_NODISCARD int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by,
                                    struct bkt_err *err);
 /** The attributes in c->equal, which are stored now, are another writer's, who has counted them.  So their
- *  types must not count this process's: bkt_edit_disown() corrects that. */
+ *  types must not count this process's: bkt_edit_disown() corrects that.  If an answer was lost, one of them
+ *  may be this process's after all: a type that counts too many is kept, with too few it could be deleted. */
 void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c);
-/** Take back the uses of types that are counted once too often (bkt_edits.disowned).
+/** Correct the uses of types that are counted once too often (bkt_edits.disowned), or too little.
  *  @param any  set if a count has changed, which must be stored now */
 BKT_NODISCARD int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err);
 

@@ -341,7 +341,7 @@ static int flush_and_adopt(struct bkt_domain *d, struct bkt_err *err)
         bkt_err_keep_first(&first, err, rc, &why);
         if (!d->edits->out_of_reach)
             bkt_err_keep_first(&first, err, bkt_rivals_adopt(d, &any, &why), &why);
-        if (d->edits->disowned.n)
+        if (d->edits->disowned.n || d->edits->regained.n)
             bkt_err_keep_first(&first, err, bkt_edit_disown(d, &any, &why), &why);
     }
     struct bkt_err why = {.n = 0};

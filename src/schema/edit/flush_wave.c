@@ -351,6 +351,7 @@ static int put_versions(struct wave *w, struct bkt_err *err)
             c->obj->contended |= r->rc == BKT_EPRECOND;
             bool lost = r->rc == BKT_EPRECOND ||
                         (r->rc == BKT_ENOENT && !c->is_new); /* S3's answer where that version was deleted */
+            c->unclear |= !lost;
             bkt_replay_tried(c, lost);
             c->state  = lost ? BKT_PUT_LOST : BKT_PUT_WAITS;
             w->lost |= lost;
@@ -389,7 +390,7 @@ static void through(struct bkt_domain *d, struct bkt_change *c)
         free(c->extent);
         c->extent = NULL;
     }
-    c->is_new = c->tried = c->comment = c->numbers = c->reread = false;
+    c->is_new = c->tried = c->unclear = c->comment = c->numbers = c->reread = false;
     c->refs = c->uses = 0;
     c->refs_id[0] = 0;
     free(c->etag);

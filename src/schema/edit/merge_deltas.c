@@ -427,6 +427,21 @@ static int replay_value(struct bkt_domain *d, struct bkt_change *c, const struct
     return json_object_update(entry, value) == 0 ? BKT_OK : BKT_ENOMEM;
 }
 
+/* Another writer has deleted the attribute, too, and both have counted that: its type counts too few uses. */
+static int regain(struct bkt_domain *d, const struct bkt_change *c, const char *name, const json_t *stored)
+{
+    struct bkt_old_entry *was = old_entry(c->old_attrs, name);
+    json_t *old = NULL;
+    if (!was || !was->id.text[0] || c->unclear)
+        return BKT_OK;
+    BKT_PASS(stored_entry(stored, "attributes", name, &old));
+    if (old && !was_made_since(was, bkt_json_seconds(old, "created")))
+        return BKT_OK;
+    BKT_PASS(bkt_ids_add(&d->edits->regained, &was->id));
+    was->id.text[0] = 0;
+    return BKT_OK;
+}
+
 static int replay_attr(struct bkt_domain *d, struct bkt_change *c, const char *name, enum bkt_delta delta,
                        json_t *stored, struct bkt_err *err)
 {
@@ -435,6 +450,7 @@ static int replay_attr(struct bkt_domain *d, struct bkt_change *c, const char *n
     json_t *in = NULL, *same = NULL;
     if (bkt_map_get(c->held, name, strlen(name)))
         return BKT_KEPT_WAITS;
+    BKT_PASS(regain(d, c, name, stored));
     if (delta == BKT_DELTA_VALUE)
         BKT_PASS(same_attr(stored, a, &same));
     if (same)

@@ -66,6 +66,8 @@ int bkt_edit_use(struct bkt_domain *d, const struct bkt_id *type, int by, struct
 
 void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c)
 {
+    if (c->unclear)
+        return;
     for (struct bkt_map_at at = {0}; bkt_map_walk(c->equal, &at);) {
         const struct bkt_attr *a = bkt_attrs_find(&c->obj->attrs, at.key);
         if (a && bkt_ids_add(&d->edits->disowned, &a->type->committed) < 0)
@@ -74,15 +76,20 @@ void bkt_edit_equal(struct bkt_domain *d, const struct bkt_change *c)
     }
 }
 
-/* The other writer's attribute is of the type, so the object keeps using it. */
-int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err)
+static int count_each(struct bkt_domain *d, struct bkt_ids *l, int by, bool *any, struct bkt_err *err)
 {
-    struct bkt_ids *l = &d->edits->disowned;
     for (bool changed; l->n; l->n--) {
-        BKT_PASS(count_use(d, &l->v[l->n - 1], -1, &changed, err));
+        BKT_PASS(count_use(d, &l->v[l->n - 1], by, &changed, err));
         *any |= changed;
     }
     return BKT_OK;
+}
+
+/* The other writer's attribute is of the type, so the object keeps using it. */
+int bkt_edit_disown(struct bkt_domain *d, bool *any, struct bkt_err *err)
+{
+    BKT_PASS(count_each(d, &d->edits->disowned, -1, any, err));
+    return count_each(d, &d->edits->regained, 1, any, err);
 }
 
 int bkt_edit_use_all(struct bkt_domain *d, const struct bkt_object *o, int by, struct bkt_err *err)

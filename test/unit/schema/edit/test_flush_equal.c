@@ -156,6 +156,61 @@ static void an_equal_attribute_is_one_use(void)
     close_all(d, e, NULL);
 }
 
+/* So it does if two writers delete an attribute; or delete it, and one of them has made it again. */
+static void a_deleted_attribute_is_one_use(bool again)
+{
+    struct bkt_id a, b, ds, type;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e;
+    struct bkt_id root = *bkt_domain_root(d);
+    type = add_type(d);
+    link_it(d, &root, "type", &type);
+    set_typed(d, &b, "same", &type);
+    set_typed(d, &b, "other", &type);
+    OK(bkt_domain_flush(d, err));
+    e = open_other(name);
+    (void)get(e, &b), (void)get(e, &type);
+    release_all();
+    OK(bkt_edit_attr_delete(d, &b, "same", err));
+    OK(bkt_edit_attr_delete(e, &b, "same", err));
+    if (again)
+        set_typed(d, &b, "same", &type);
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_flush(e, err));
+    CHECK(stored_uses(&type) == 1 + again, "%d: %d uses", again, (int)stored_uses(&type));
+    OK(bkt_domain_flush(e, err));
+    CHECK(!bkt_domain_is_dirty(e), "all is stored");
+    close_all(d, e, NULL);
+}
+
+/* The answer to the PUT of an attribute is lost.  Until it is repeated, another writer may have replaced the
+ * attribute by an equal one: the type must not count too few. */
+static void ours_may_be_replaced(void)
+{
+    struct bkt_id a, b, ds, type;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e;
+    struct bkt_id root = *bkt_domain_root(d);
+    type = add_type(d);
+    link_it(d, &root, "type", &type);
+    OK(bkt_domain_flush(d, err));
+    e = open_other(name);
+    set_typed(e, &b, "same", &type);
+    with_faults(e,
+                &(struct bkt_fault){
+                    .op = BKT_PUT, .key_part = b.text + 20, .times = 1, .code = BKT_ENET, .carry_out = true},
+                1);
+    FAILS(BKT_ENET, "lost", bkt_domain_flush(e, err));
+    OK(bkt_domain_refresh(d, &b, err));
+    OK(bkt_domain_refresh(d, &type, err));
+    int64_t before = get(d, &type)->uses;
+    release_all();
+    OK(bkt_edit_attr_delete(d, &b, "same", err));
+    set_typed(d, &b, "same", &type);
+    OK(bkt_domain_flush(d, err));
+    OK(bkt_domain_flush(e, err));
+    CHECK(stored_uses(&type) >= 1, "%d uses, %d before", (int)stored_uses(&type), (int)before);
+    close_all(d, e, NULL);
+}
+
 /* Its answer is lost: it is ours all the same. */
 static void ours_is_a_use_of_ours(void)
 {
@@ -380,6 +435,9 @@ int main(void)
     links_renamed_to_taken_names();
     a_renamed_attribute_is_given_up();
     an_equal_attribute_is_one_use();
+    a_deleted_attribute_is_one_use(false);
+    a_deleted_attribute_is_one_use(true);
+    ours_may_be_replaced();
     ours_is_a_use_of_ours();
     a_type_and_what_is_of_it();
     attributes_name_theirs();
