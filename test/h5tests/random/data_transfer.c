@@ -63,11 +63,25 @@ struct read {
     unsigned char   *buf[SIDES];
 };
 
+static bool has_other_fields(hid_t mem, hid_t file)
+{
+    bool other = false;
+    for (unsigned i = 0; H5Tget_class(mem) == H5T_COMPOUND && H5Tget_class(file) == H5T_COMPOUND && !other && i < (unsigned)H5Tget_nmembers(mem);
+         i++) {
+        char *name = H5Tget_member_name(mem, i);
+        other      = H5Tget_member_index(file, name) < 0;
+        H5free_memory(name);
+    }
+    H5Eclear2(H5E_DEFAULT);
+    return other;
+}
+
 static void read_begin(struct run *run, struct read *x)
 {
     x->type = random_mem_type(run, x->d->type);
-    /* if nothing is stored, HDF5 returns zeros without converting them */
-    if (H5Tget_class(x->d->type) == H5T_STRING && !x->d->full) {
+    /* If nothing is stored, HDF5 returns zeros for strings without converting them, and for fields that only
+     * the memory has. */
+    if (!x->d->full && (H5Tget_class(x->d->type) == H5T_STRING || has_other_fields(x->type, x->d->type))) {
         H5Tclose(x->type);
         x->type = H5Tcopy(x->d->type);
     }
