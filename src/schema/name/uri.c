@@ -121,8 +121,11 @@ static int need_free(const char *name, const char *dir, struct bkt_err *err)
 {
     BKT_CLEANUP(bkt_freep) char *held = NULL;
     struct stat sb;
-    BKT_FAIL_IF(err, stat(dir, &sb) == 0 && !S_ISDIR(sb.st_mode), BKT_EEXIST,
+    bool there = stat(dir, &sb) == 0;
+    BKT_FAIL_IF(err, there && !S_ISDIR(sb.st_mode), BKT_EEXIST,
                 "%s: a file with this name exists, and it is not a domain", name);
+    BKT_FAIL_IF(err, !there && errno == ENOTDIR, BKT_ENOENT, "%s: a part of the name is a file, not a folder",
+                name);
     for (const char *s = dir; *s; s += strcspn(s, "/"), s += *s == '/')
         BKT_FAIL_IF(err, strcspn(s, "/") > NAME_MAX, BKT_EINVAL,
                     "%s: a component of the name is longer than %d bytes", name, NAME_MAX);

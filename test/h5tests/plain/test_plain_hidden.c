@@ -132,11 +132,16 @@ static void answers(void)
 static void in_directory(const char *name)
 {
     struct stat before, after;
-    char        path[100];
+    char path[100], below[120];
     (void)snprintf(path, sizeof path, "%s/plain.h5", dir);
     REQUIRE(stat(path, &before) == 0, "%s", path);
     FAILS(H5Fcreate(name, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), "a file with this name exists");
     FAILS(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "a file with this name exists");
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(below, sizeof below, "%s%s", name, i ? "/y.h5" : "/");
+        FAILS(H5Fcreate(below, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), below);
+        FAILS(H5Fcreate(below, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), below);
+    }
     CHECK(stat(path, &after) == 0 && before.st_ino == after.st_ino && before.st_size == after.st_size, "%s", name);
     CHECK(number_of(name) == 1, "%s: %d", name, number_of(name));
 }
