@@ -355,8 +355,9 @@ static int play_list(const struct entry *e, bkt_list_each_fn *each, void *arg, s
         l.etag = bkt_rd_take_sized(&r, &n);
         l.is_prefix = bkt_rd_le(&r, 8);
         l.size = bkt_rd_le(&r, 8);
-        uint64_t mtime = bkt_rd_le(&r, 8);
+        uint64_t mtime = bkt_rd_le(&r, 8), stored = bkt_rd_le(&r, 8);
         memcpy(&l.mtime, &mtime, sizeof l.mtime);
+        memcpy(&l.stored, &stored, sizeof l.stored);
         BKT_FAIL_IF(err, !r.ok, BKT_EFORMAT,
                     "message of another process: malformed; all processes must run the same version");
         BKT_PASS(each(&l, arg));
@@ -390,13 +391,15 @@ bool bkt_recording_list_begin(struct bkt_recording_list *l, struct bkt_store *st
 int bkt_recording_list_each(const struct bkt_listed *entry, void *list)
 {
     struct bkt_recording_list *l = list;
-    uint64_t mtime;
+    uint64_t mtime, stored;
     memcpy(&mtime, &entry->mtime, sizeof mtime);
+    memcpy(&stored, &entry->stored, sizeof stored);
     const char *etag = entry->etag ? entry->etag : "";
     if (bkt_buf_add_sized(&l->entries, entry->key, strlen(entry->key) + 1) < 0 ||
         bkt_buf_add_sized(&l->entries, etag, strlen(etag) + 1) < 0 ||
         bkt_buf_add_le(&l->entries, 8, entry->is_prefix) < 0 ||
-        bkt_buf_add_le(&l->entries, 8, entry->size) < 0 || bkt_buf_add_le(&l->entries, 8, mtime) < 0)
+        bkt_buf_add_le(&l->entries, 8, entry->size) < 0 || bkt_buf_add_le(&l->entries, 8, mtime) < 0 ||
+        bkt_buf_add_le(&l->entries, 8, stored) < 0)
         l->failed = true;
     return l->each(entry, l->arg);
 }

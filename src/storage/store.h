@@ -176,7 +176,7 @@ void bkt_store_pace(struct bkt_store *st, double *first_byte_s, double *bytes_pe
 
 /** The number of seconds by which the store's clock is ahead of the local clock; 0: not known.  For a server
  *  it is taken from its last answer.  For a directory that was written to before, a scratch file is created
- *  and removed.  The mtime of its objects is compared with the local time plus this number. */
+ *  and removed.  bkt_listed.stored is compared with the local time plus this number. */
 int64_t bkt_store_ahead(struct bkt_store *st);
 
 /** A store's server, as far as it is known without a request.  Texts that don't fit are cut. */
@@ -287,6 +287,8 @@ struct bkt_listed {
     double      mtime;
     const char *etag;     /* "": the backend has no ETag */
     bool is_link;         /* a symbolic link to a folder that isn't followed: nothing behind it is listed */
+    /* when it was stored, or later, by the store's clock; in a directory mtime is by the writer's clock */
+    double stored;
 };
 /** Called for an entry, which is borrowed for the call; a negative return stops the list. */
 typedef int bkt_list_each_fn(const struct bkt_listed *entry, void *arg);

@@ -142,7 +142,7 @@ static int mem_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_ea
     int         rc = rows ? BKT_OK : BKT_ERR(err, BKT_ENOMEM, "out of memory");
     char       *last = NULL;
     for (size_t i = 0; rows && i < n && rc >= 0; i++) {
-        struct bkt_listed e = {rows[i].key, false, rows[i].size, rows[i].mtime, rows[i].etag, false};
+        struct bkt_listed e = {rows[i].key, false, rows[i].size, rows[i].mtime, rows[i].etag, false, rows[i].mtime};
         char             *cut = *l->delimiter ? strchr(rows[i].key + strlen(prefix), '/') : NULL;
         if (cut) {
             cut[1] = 0;

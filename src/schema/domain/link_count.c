@@ -22,7 +22,8 @@ struct bkt_links_count {
     struct bkt_map *own;
     bool own_unsure; /* their counts may be wrong, too, until all are counted again */
     intptr_t shown; /* calls of bkt_links_count_shown() */
-    double since;   /* when the first of them was made; 0: none */
+    /* when the first of them was made, by bkt_clock_always(), as the time of day may be set back; 0: none */
+    double since;
 };
 
 struct bkt_links_count *bkt_links_count_new(void)
@@ -172,7 +173,7 @@ int bkt_links_count_add(struct bkt_links_count *c, const struct bkt_object *o, b
     if (own || !c->complete)
         BKT_PASS(bkt_map_set_number(&c->own, o->id.text, BKT_ID_LEN, c->shown + 1));
     if (c->own && c->since <= 0)
-        c->since = bkt_time_of_day();
+        c->since = bkt_clock_always();
     BKT_PASS(see(c, &o->id, NULL));
     return count_group(c, o, NULL);
 }
@@ -253,7 +254,9 @@ bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *gr
 double bkt_links_count_since(struct bkt_links_count *c)
 {
     BKT_HOLD(&c->lock);
-    return c->once ? 0 : c->since;
+    if (c->once || c->since <= 0)
+        return 0;
+    return bkt_time_of_day() - (bkt_clock_always() - c->since);
 }
 
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id)

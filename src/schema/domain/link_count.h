@@ -38,8 +38,9 @@ void bkt_links_count_moved(struct bkt_links_count *c, const struct bkt_id *group
 /** Whether a group that is stored as version @p etag may have links that aren't counted: another version was
  *  counted, or all groups were counted once and this one wasn't. */
 bool bkt_links_count_is_stale(struct bkt_links_count *c, const struct bkt_id *group, const char *etag);
-/** As long as all groups were never counted: the local time at which the first object was made here.  Groups
- *  that were changed since may have links to such objects.  0: none was made, or all were counted. */
+/** As long as all groups were never counted: the time at which the first object was made here, by the local
+ *  clock as it is now.  Groups that were changed since may have links to such objects.  0: none was made, or
+ *  all were counted. */
 double bkt_links_count_since(struct bkt_links_count *c);
 /** The links to an object that are counted so far, without a request. */
 uint64_t bkt_links_count_known(struct bkt_links_count *c, const struct bkt_id *id);

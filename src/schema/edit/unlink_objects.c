@@ -281,7 +281,7 @@ static int on_listed(const struct bkt_listed *e, void *arg)
         return BKT_OK;
     if (bkt_links_count_is_stale(s->d->links, &id, e->etag))
         return bkt_ids_add(&s->changed, &id);
-    return s->since > 0 && e->mtime >= s->since ? look_at_recent(s, e, &id) : BKT_OK;
+    return s->since > 0 && e->stored >= s->since ? look_at_recent(s, e, &id) : BKT_OK;
 }
 
 static int list_groups(struct spare *s, struct bkt_err *err)

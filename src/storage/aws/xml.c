@@ -332,8 +332,12 @@ struct list_parse {
 static int list_item(struct parse *p, const char *in)
 {
     const struct list_parse *l = p->arg;
-    struct bkt_listed e = {
-        bkt_buf_str(&l->key), strcmp(in, "CommonPrefixes") == 0, l->size, l->mtime, l->etag, false};
+    struct bkt_listed e = {.key = bkt_buf_str(&l->key),
+                           .is_prefix = strcmp(in, "CommonPrefixes") == 0,
+                           .size = l->size,
+                           .mtime = l->mtime,
+                           .etag = l->etag,
+                           .stored = l->mtime};
     return is_key(&l->key) ? l->each(&e, l->arg) : BKT_OK;
 }
 

@@ -16,7 +16,7 @@
  *      stores: chunks that a smaller extent cut off).
  * [F6] Files that other writers are writing are not taken for abandoned files, whatever the clocks are.  A
  *      file's ctime is always by the file system's clock (over a network the server's), as is that of a file
- *      created to ask for it.  Its mtime is by its writer's clock.
+ *      created to ask for it.  Its mtime is by its writer's clock.  Lists have both (bkt_listed.stored).
  * [F7] If everybody may write to DIR, DIR/db and the scratch directories must belong to this user or to DIR's
  *      owner: another user may have put them there to get the data.  If only some users may write to DIR,
  *      they share the bucket.

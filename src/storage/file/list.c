@@ -131,6 +131,11 @@ static bool hides_keys(int at, const char *name, const struct stat *link)
     return S_ISLNK(link->st_mode) && (fstatat(at, name, &sb, 0) < 0 ? errno != ENOENT : S_ISDIR(sb.st_mode));
 }
 
+static double seconds(const struct timespec *t)
+{
+    return (double)t->tv_sec + (double)t->tv_nsec / 1e9;
+}
+
 static int visit_file(const struct walk *w, int at, const char *name, const char *path)
 {
     struct stat sb;
@@ -140,12 +145,13 @@ static int visit_file(const struct walk *w, int at, const char *name, const char
     if (!there || (!S_ISREG(sb.st_mode) && !S_ISLNK(sb.st_mode)))
         return BKT_OK; /* not an object */
     bkt_dir_etag(&sb, etag);
-    struct bkt_listed e = {path,
-                           false,
-                           (uint64_t)sb.st_size,
-                           (double)sb.st_mtim.tv_sec + (double)sb.st_mtim.tv_nsec / 1e9,
-                           etag,
-                           hides_keys(at, name, &sb)};
+    double mtime = seconds(&sb.st_mtim), ctime = seconds(&sb.st_ctim);
+    struct bkt_listed e = {.key = path,
+                           .size = (uint64_t)sb.st_size,
+                           .mtime = mtime,
+                           .etag = etag,
+                           .is_link = hides_keys(at, name, &sb),
+                           .stored = mtime > ctime ? mtime : ctime};
     return w->each(&e, w->arg);
 }
 

@@ -98,10 +98,13 @@ static bool find_ahead(struct bkt_dir_store *st, int64_t *ahead)
     return true;
 }
 
+/* Found again each time: the local clock may have been set since. */
 int64_t bkt_dir_ahead(struct bkt_store *base)
 {
+    struct bkt_dir_store *st = (struct bkt_dir_store *)base;
     int64_t ahead;
-    return find_ahead((struct bkt_dir_store *)base, &ahead) ? ahead : 0;
+    atomic_store(&st->ahead, AHEAD_UNKNOWN);
+    return find_ahead(st, &ahead) ? ahead : 0;
 }
 
 /* ---- [F5] ----

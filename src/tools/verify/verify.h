@@ -123,8 +123,8 @@ int bkt_verify_snapshot_repair(struct bkt_verify *v);
 
 /** Check for object trees of the bucket that no domain has (verify_bucket.c). */
 int bkt_verify_bucket(struct bkt_verify *v, const struct bkt_bucket_place *p);
-/** Whether an object stored at @p mtime, by the store's own clock, may be a working writer's. */
-bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime);
+/** Whether an object stored at @p stored, by the store's own clock, may be a working writer's. */
+bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double stored);
 /** Something that nothing needs. */
 struct bkt_orphan {
     struct bkt_store *st;

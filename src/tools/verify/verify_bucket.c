@@ -157,7 +157,7 @@ static int on_object(const struct bkt_listed *e, void *arg)
     struct age *a = arg;
     a->n++;
     a->bytes += e->size;
-    a->newest = e->mtime > a->newest ? e->mtime : a->newest;
+    a->newest = e->stored > a->newest ? e->stored : a->newest;
     return BKT_OK;
 }
 

@@ -39,7 +39,7 @@ static int on_key(const struct bkt_listed_key *s, void *arg)
     l->n_chunks += s->what == BKT_KEY_CHUNK;
     v->n_chunks += s->what == BKT_KEY_CHUNK;
     l->bytes += s->entry->size;
-    l->newest = s->entry->mtime > l->newest ? s->entry->mtime : l->newest;
+    l->newest = s->entry->stored > l->newest ? s->entry->stored : l->newest;
     return BKT_OK;
 }
 
@@ -106,10 +106,10 @@ int bkt_verify_reach(struct bkt_verify *v, int (*each)(const struct bkt_reached 
  * old.  The answer's Date may be ahead too, if a proxy makes it; so the earlier of both counts.  With min_age
  * 0 the age doesn't matter, even if the server, which reports whole seconds, seems to have stored the object
  * in the future. */
-bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double mtime)
+bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double stored)
 {
     int64_t ahead = bkt_store_ahead(st);
-    return v->min_age > 0 && bkt_time_of_day() + (double)(ahead < 0 ? ahead : 0) - mtime < v->min_age;
+    return v->min_age > 0 && bkt_time_of_day() + (double)(ahead < 0 ? ahead : 0) - stored < v->min_age;
 }
 
 struct removal {
@@ -122,7 +122,7 @@ struct removal {
 static int on_listed(const struct bkt_listed *e, void *arg)
 {
     struct removal *r = arg;
-    if (bkt_verify_is_fresh(r->v, r->st, e->mtime)) {
+    if (bkt_verify_is_fresh(r->v, r->st, e->stored)) {
         r->fresh = true;
         return BKT_ECANCEL;
     }

@@ -45,7 +45,7 @@ static void emit_snapshot(struct bkt_buf *out, size_t more_keys)
 
 static void list(struct bkt_snapshot *s, const char *key, const char *etag)
 {
-    struct bkt_listed e = {key, false, 1, 1, etag, false};
+    struct bkt_listed e = {key, false, 1, 1, etag, false, 1};
     CHECK(bkt_snapshot_listed(&e, s) == BKT_OK, "listed");
 }
 

@@ -3,6 +3,20 @@
 #include "schema/domain/object_cache.h"
 #include "storage/store_impl.h"
 
+#include <time.h>
+
+static time_t set_back; /* seconds by which the time of day was set back */
+
+int __real_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+    int rc = __real_clock_gettime(id, t);
+    if (id == CLOCK_REALTIME)
+        t->tv_sec -= set_back;
+    return rc;
+}
+
 static bool is_there(struct bkt_domain *d, const struct bkt_id *id)
 {
     const struct bkt_object *o  = NULL;
@@ -194,6 +208,28 @@ static void its_type_stays(void)
     }
 }
 
+/* d has made the object and never counted links.  It looks at groups that were changed since then, also if the
+ * clock, by which the store notes times, was set back meanwhile. */
+static void linked_after_the_clock_was_set_back(void)
+{
+    struct bkt_id a, b, ds, own;
+    struct bkt_domain *d = sample(&a, &b, &ds), *e;
+    bkt_domain_close(d);
+    d = open_it(name);
+    own = add_dset(d, 10);
+    link_it(d, &b, "own", &own);
+    OK(bkt_domain_flush(d, err));
+    e = open_other(name);
+    set_back = 3600;
+    link_it(e, &a, "theirs", &own);
+    OK(bkt_domain_flush(e, err));
+    unlink_it(d, &b, "own");
+    OK(bkt_domain_flush(d, err));
+    CHECK(is_stored(&own), "the other's link leads to it");
+    set_back = 0;
+    close_all(d, e, NULL);
+}
+
 static int no_list(struct bkt_store *st, const struct bkt_lists *l, bkt_list_each_fn *each, void *arg, struct bkt_err *e)
 {
     (void)st, (void)each, (void)arg;
@@ -231,6 +267,7 @@ int main(void)
     seen_meanwhile();
     looked_at_in_two_tries();
     its_type_stays();
+    linked_after_the_clock_was_set_back();
     others_cannot_be_seen();
     domains_end();
     return failures ? 1 : 0;
