@@ -3,8 +3,9 @@
  *
  * A chunk object may hold several whole chunks of the requested shape (chunk_shape_rule.h; HSDS makes such
  * objects too).  Then those chunks are shown, and the size of each is the number of bytes that
- * H5Dread_chunk returns.  The same holds for partial chunks without filters, as HDF5 makes them.  All
- * other chunks are shown as they are stored. */
+ * H5Dread_chunk returns.  With elements of variable length, which H5Dread_chunk refuses, it is a share of the
+ * object's bytes.  The same holds for partial chunks without filters, as HDF5 makes them.  All other chunks
+ * are shown as they are stored. */
 #include <hdf5.h>
 
 #include <H5VLnative.h>
@@ -36,8 +37,7 @@ static bool is_split(const struct bkt_vobj *o)
 {
     const struct bkt_layout *l    = &o->obj->dset.layout;
     bool                     more = false;
-    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || l->user_rank != l->rank ||
-        o->obj->dset.type->is_var)
+    if (l->cls != BKT_D_CHUNKED || l->user_cls != BKT_D_CHUNKED || l->user_rank != l->rank)
         return false;
     for (unsigned i = 0; i < l->rank; i++) {
         if (!l->user_dims[i] || l->dims[i] % l->user_dims[i] != 0)
@@ -63,6 +63,16 @@ static void offset_of(const struct bkt_vobj *o, const uint64_t *coord, uint64_t 
         offset[i] = coord[i] * bkt_dataset_chunk_shown(o)[i];
 }
 
+/* The bytes of an object that each of its chunks takes on average. */
+static uint64_t share(const struct bkt_vobj *o, uint64_t bytes)
+{
+    const struct bkt_layout *l = &o->obj->dset.layout;
+    uint64_t chunks = 1;
+    for (unsigned i = 0; i < l->rank; i++)
+        chunks *= l->dims[i] / l->user_dims[i];
+    return bkt_ceil_div(bytes, chunks);
+}
+
 /* The size of a chunk that isn't shown as it is stored: the number of bytes that H5Dread_chunk returns. */
 static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
 {
@@ -74,6 +84,10 @@ static int measure(struct bkt_vobj *o, struct chunk *c, struct bkt_err *err)
     skips_filters = bkt_chunk_skips_filters(d, offset);
     if (!is_split(o) && !skips_filters)
         return BKT_OK;
+    if (d->type->is_var) {
+        c->info.size = is_split(o) ? share(o, c->info.size) : c->info.size;
+        return BKT_OK;
+    }
     if (!d->n_filters || skips_filters) {
         c->info.filter_mask = 0;
         c->info.size        = d->type->size;

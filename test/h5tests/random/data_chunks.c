@@ -109,10 +109,9 @@ static void read_chunk(struct run *run)
     free(buf[1]);
 }
 
-/* The existing chunks: in a domain, all that share a chunk object with a written one.  For variable-length
- * elements the chunk objects are shown.  If room for all is allocated at once, or with the first, HDF5 has
- * them all.  A smaller extent makes it store chunks at the border that it had read, though they were never
- * written. */
+/* The existing chunks: in a domain, all that share a chunk object with a written one.  If room for all is
+ * allocated at once, or with the first, HDF5 has them all.  A smaller extent makes it store chunks at the
+ * border that it had read, though they were never written. */
 static void ask_chunks(struct run *run)
 {
     struct dset     *d    = any_dset(run);
@@ -123,8 +122,8 @@ static void ask_chunks(struct run *run)
     unsigned         mask[SIDES] = {0};
     long long        rc[SIDES];
     note_dset(run, "H5Dget_num_chunks", d);
-    if (d->var || d->more || H5Pget_layout(d->dcpl) != H5D_CHUNKED || H5Pget_alloc_time(d->dcpl, &when) < 0 || when != H5D_ALLOC_TIME_INCR ||
-        H5Pget_chunk_opts(d->dcpl, &opts) < 0 || opts)
+    if (d->more || H5Pget_layout(d->dcpl) != H5D_CHUNKED || H5Pget_alloc_time(d->dcpl, &when) < 0 ||
+        when != H5D_ALLOC_TIME_INCR || H5Pget_chunk_opts(d->dcpl, &opts) < 0 || opts)
         return;
     EACH(i) { rc[i] = H5Dget_num_chunks(d->id[i], H5S_ALL, &n[i]); }
     if (both(run, "H5Dget_num_chunks", rc) && n[0] > n[1])

@@ -2,6 +2,7 @@
  * others, several files in one call. */
 #include "h5tests/helpers/compare_write.h"
 #include "h5tests/helpers/put_scalar.h"
+#include "h5tests/write/data/chunked_list.h"
 
 /* ---- transfer lists ---- */
 
@@ -292,7 +293,43 @@ static void several_files(const struct out *o)
     H5Eclear2(H5E_DEFAULT);
 }
 
+static int say_chunk(const hsize_t *offset, unsigned mask, haddr_t addr, hsize_t size, void *arg)
+{
+    (void)addr;
+    say(arg, "chunk at %llu,%llu mask %u %s", (unsigned long long)offset[0], (unsigned long long)offset[1],
+        mask, size ? "has bytes" : "is empty");
+    return 0;
+}
+
+/* A program reads the chunks' places, and then the elements there: each element must lie in a chunk. */
+static void chunks_of_texts(hid_t f, struct out *o)
+{
+    static const char *const text[6 * 5] = {"a", "", NULL, "longer", "e"};
+    const hsize_t dims[] = {6, 5}, shape[] = {4, 2};
+    hsize_t at[2], n = 0, size = 0;
+    hid_t t = H5Tcopy(H5T_C_S1), s = H5Screate_simple(2, dims, NULL), p = chunked(2, shape);
+    H5Tset_size(t, H5T_VARIABLE);
+    hid_t d = H5Dcreate2(f, "texts", t, s, H5P_DEFAULT, p, H5P_DEFAULT);
+    say_result(o, "H5Dwrite", H5Dwrite(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, text));
+    for (int again = 0; again < 2; again++) {
+        say_result(o, "H5Dget_num_chunks", H5Dget_num_chunks(d, H5S_ALL, &n));
+        say(o, "%llu chunks", (unsigned long long)n);
+        for (hsize_t i = 0; i < n; i++) {
+            say_result(o, "H5Dget_chunk_info", H5Dget_chunk_info(d, H5S_ALL, i, at, NULL, NULL, &size));
+            say(o, "%llu,%llu %d", (unsigned long long)at[0], (unsigned long long)at[1], size > 0);
+        }
+        say_result(o, "H5Dchunk_iter", H5Dchunk_iter(d, H5P_DEFAULT, say_chunk, o));
+        H5Dclose(d);
+        d = H5Dopen2(f, "texts", H5P_DEFAULT);
+    }
+    H5Dclose(d);
+    H5Pclose(p);
+    H5Sclose(s);
+    H5Tclose(t);
+}
+
 static const struct write_case cases[] = {
+    {"chunks of texts are shown in the program's shape", chunks_of_texts, NULL},
     {"transfer lists, selections in them, single chunks", write_transfers, NULL},
     {"chunks are gone through", chunks, NULL},
     {"scattered, gathered, filled and reclaimed", memory, NULL},
