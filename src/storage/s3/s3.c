@@ -436,6 +436,7 @@ static void s3_free(struct bkt_s3 *s)
     bkt_cred_close(s->cred);
     bkt_sign_key_wipe(&s->key);
     bkt_s3_place_fini(&s->place);
+    bkt_s3_server_leave(s->server);
     free(s);
 }
 

@@ -38,8 +38,18 @@ struct bkt_s3_server *bkt_s3_server_find(const struct bkt_s3_place *p, const cha
     for (size_t i = 0; v && setting && i < BKT_COUNT(fixed); i++)
         if (strcmp(setting, fixed[i].setting) == 0)
             v->condition = fixed[i].is;
+    if (v)
+        v->stores++;
     bkt_state_unlock();
     return v;
+}
+
+void bkt_s3_server_leave(struct bkt_s3_server *v)
+{
+    bkt_state_lock();
+    if (v)
+        v->stores--;
+    bkt_state_unlock();
 }
 
 bool bkt_s3_server_region(struct bkt_s3_server *v, char region[BKT_S3_REGION_SIZE])
@@ -66,11 +76,18 @@ void bkt_s3_region_get(struct bkt_s3 *s, char region[BKT_S3_REGION_SIZE])
     bkt_state_unlock();
 }
 
-/* The entries stay: open stores still use them. */
+/* Entries that open stores still use stay. */
 void bkt_s3_shutdown(void)
 {
     bkt_state_lock();
-    for (struct bkt_s3_server *v = servers; v; v = v->next) {
+    for (struct bkt_s3_server **at = &servers, *v; (v = *at);) {
+        if (!v->stores && v->condition != BKT_COND_ASKING) {
+            *at = v->next;
+            free(v->where);
+            free(v);
+            continue;
+        }
+        at = &v->next;
         v->region[0] = 0;
         if (v->condition != BKT_COND_ASKING && strncmp(v->where, "auto ", 5) == 0)
             v->condition = BKT_COND_UNKNOWN;

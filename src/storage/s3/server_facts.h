@@ -1,5 +1,5 @@
 /* The table of servers and buckets that this process has met, with the facts that requests have shown.
- * Entries stay until the process ends, so that a store opened later need not learn the facts again. */
+ * Entries stay until the connector ends, so that a store opened later need not learn the facts again. */
 #pragma once
 
 #include <stdatomic.h>
@@ -27,6 +27,7 @@ struct bkt_s3_server {
     char *where;         /* the setting, endpoint and bucket */
     atomic_bool no_sums; /* the server refuses x-amz-checksum-crc32c */
     /* guarded by bkt_state_lock() */
+    unsigned stores;                 /* open ones */
     char region[BKT_S3_REGION_SIZE]; /* "": the server has named none */
     /* of condition_probe.c, guarded as well */
     enum bkt_s3_condition condition;
@@ -35,10 +36,12 @@ struct bkt_s3_server {
     unsigned generation;
 };
 
-/** Find or add an entry.
+/** Find or add an entry, for a store that is opened; bkt_s3_server_leave().
  * @param setting  the setting `conditional`: NULL (tested), "quoted" or "bare"
  * @return NULL: out of memory */
 struct bkt_s3_server *bkt_s3_server_find(const struct bkt_s3_place *place, const char *setting);
+/** The store is closed; NULL is allowed. */
+void bkt_s3_server_leave(struct bkt_s3_server *v);
 
 /** Get the region that the server named.  False: it has named none, and @p region is "". */
 bool bkt_s3_server_region(struct bkt_s3_server *v, char region[BKT_S3_REGION_SIZE]);
