@@ -13,6 +13,7 @@
 #include "base/os/pool.h"
 #include "base/os/thread.h"
 #include "samples/numpy_type.h"
+#include "vol/calls/outage.h"
 #include "vol/core/h5err.h"
 #include "vol/core/hid.h"
 
@@ -84,8 +85,10 @@ static int read_together(struct bkt_item **v, size_t n, unsigned *outages, struc
             BKT_PASS(add(&c, v[i], err));
     if (c.n == 0 || H5Dread_multi(c.n, c.dsets, c.types, c.in_memory, c.in_file, H5P_DEFAULT, c.buffers) >= 0)
         return BKT_OK;
-    *outages += n == 1 && bkt_h5err_is_outage();
-    return bkt_h5err_capture(err, v[0]->file->name);
+    bool met = n == 1 && bkt_h5err_is_on_stack(); /* else the connector knows an older failure only */
+    int rc = bkt_h5err_capture(err, v[0]->file->name);
+    *outages += met && bkt_outage_ask(v[0]->file->id);
+    return rc;
 }
 
 static void read_divided(struct bkt_item **v, size_t n, unsigned *outages)

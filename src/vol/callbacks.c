@@ -5,6 +5,7 @@
 #include "base/trace.h"
 #include "vol/callbacks.h"
 #include "vol/calls/calls.h"
+#include "vol/calls/outage.h"
 #include "vol/copy/copy.h"
 #include "vol/core/token.h"
 #include "vol/open/file_calls.h"
@@ -65,7 +66,15 @@ static int specific_of_file(struct bkt_vobj *o, H5VL_file_specific_args_t *args,
 BKT_CALLBACK(file_specific, done, specific_of_file(obj, args, &err), void *obj,
              H5VL_file_specific_args_t *args)
 
-BKT_CALLBACK(file_optional, done, bkt_ops_of(obj)->file->optional(obj, args, dxpl, &err), void *obj,
+static int optional_of_file(struct bkt_vobj *o, H5VL_optional_args_t *args, hid_t dxpl, struct bkt_err *err)
+{
+    if (!bkt_outage_is_asked(args))
+        return bkt_ops_of(o)->file->optional(o, args, dxpl, err);
+    bkt_outage_answer(args);
+    return BKT_OK;
+}
+
+BKT_CALLBACK(file_optional, done, optional_of_file(obj, args, dxpl, &err), void *obj,
              H5VL_optional_args_t *args)
 
 static herr_t file_close(void *obj, hid_t dxpl, void **req)

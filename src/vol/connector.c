@@ -9,6 +9,7 @@
 #include "bkt_config.h"
 #include "storage/stats.h"
 #include "vol/callbacks.h"
+#include "vol/calls/outage.h"
 #include "vol/connector_info.h"
 #include "vol/convert/region_shadow.h"
 #include "vol/core/filters.h"
@@ -126,6 +127,7 @@ static int start(struct bkt_err *err)
 {
     struct bkt_settings set;
     BKT_FAIL_IF(err, bkt_h5err_init() < 0, BKT_EHDF5, "HDF5 can't register an error class");
+    BKT_FAIL_IF(err, bkt_outage_register() < 0, BKT_EHDF5, "HDF5 can't register an operation");
     /* A bad value in the environment is reported when a file is opened, where the user sees it. */
     if (bkt_settings_init(&set, NULL, NULL) < 0)
         return 0;

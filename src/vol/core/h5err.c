@@ -59,28 +59,29 @@ static void push(const struct bkt_frame *f, int code, int number)
                        f->msg);
 }
 
-/* By name and text: the entry may be of another copy of the connector's code. */
-static herr_t find_outage(unsigned n, const H5E_error2_t *e, void *arg)
+static _Thread_local int last; /* code of the last failure */
+
+bool bkt_h5err_was_outage(void)
 {
-    static const int outages[] = {BKT_ENET, BKT_ETIME, BKT_EBUSY};
-    char name[sizeof CLASS_NAME + 1] = "", text[64] = "";
+    return last == BKT_ENET || last == BKT_ETIME || last == BKT_EBUSY;
+}
+
+static herr_t find_ours(unsigned n, const H5E_error2_t *e, void *arg)
+{
+    char name[sizeof CLASS_NAME + 1] = "";
     (void)n;
-    if (H5Eget_class_name(e->cls_id, name, sizeof name) < 0 || strcmp(name, CLASS_NAME) != 0 ||
-        H5Eget_msg(e->min_num, NULL, text, sizeof text) < 0)
-        return 0;
-    for (size_t i = 0; i < BKT_COUNT(outages); i++)
-        if (strcmp(text, bkt_err_text(outages[i])) == 0)
-            *(bool *)arg = true;
+    if (H5Eget_class_name(e->cls_id, name, sizeof name) > 0 && strcmp(name, CLASS_NAME) == 0)
+        *(bool *)arg = true;
     return 0;
 }
 
-bool bkt_h5err_is_outage(void)
+bool bkt_h5err_is_on_stack(void)
 {
     bool found = false;
     hid_t stack = H5Eget_current_stack();
     if (stack < 0)
         return false;
-    (void)H5Ewalk2(stack, H5E_WALK_UPWARD, find_outage, &found);
+    (void)H5Ewalk2(stack, H5E_WALK_UPWARD, find_ours, &found);
     (void)H5Eset_current_stack(stack);
     return found;
 }
@@ -99,6 +100,7 @@ static void keep_first(void)
 static herr_t publish(const struct bkt_err *err, int rc, int number)
 {
     const int code = err->n ? err->code : rc;
+    last = code;
     keep_first();
     /* HDF5's tools clear its stack before they report that a file can't be opened */
     bkt_trace(BKT_TRACE_VOL, "error: %s", bkt_err_reason(err, code));

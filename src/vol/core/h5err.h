@@ -16,10 +16,11 @@ herr_t bkt_h5err_publish(const struct bkt_err *err, int rc);
  * FileExistsError and PermissionError. */
 herr_t bkt_h5err_publish_file(const struct bkt_err *err, int rc);
 
-/** After a call of HDF5 failed: whether a failure of the connector on HDF5's stack is an outage, that is, no
- *  server answered in time.  The stack stays.  A library of the program may ask that, which has another copy
- *  of the connector's code than the plugin. */
-bool bkt_h5err_is_outage(void);
+/** Whether the last failure that this thread published is an outage: no server answered in time. */
+bool bkt_h5err_was_outage(void);
+/** After a call of HDF5 failed: whether the connector, this copy of its code or another one, reported a failure
+ *  of that call.  HDF5's stack stays. */
+bool bkt_h5err_is_on_stack(void);
 
 /** Call after one of the connector's HDF5 calls failed: copy its innermost message into @p err, clear the
  *  stack, return BKT_EHDF5.  @p what: the attempted action. */

@@ -23,9 +23,10 @@ static void outages(void)
         {BKT_ENET, true}, {BKT_ETIME, true}, {BKT_EBUSY, true}, {BKT_ENOENT, false}, {BKT_EFORMAT, false}};
     for (size_t i = 0; i < BKT_COUNT(cases); i++) {
         fail_with(cases[i].code);
-        CHECK(bkt_h5err_is_outage() == cases[i].is, "code %d", cases[i].code);
+        CHECK(bkt_h5err_is_on_stack(), "the connector's failure");
+        CHECK(bkt_h5err_was_outage() == cases[i].is, "code %d", cases[i].code);
         CHECK(H5Eget_num(H5E_DEFAULT) == 2, "the stack has its entries");
-        CHECK(H5Dget_space(H5I_INVALID_HID) < 0 && !bkt_h5err_is_outage(),
+        CHECK(H5Dget_space(H5I_INVALID_HID) < 0 && !bkt_h5err_is_on_stack(),
               "a call that fails before the connector");
     }
 }
