@@ -16,6 +16,6 @@ bool bkt_outage_is_asked(const H5VL_optional_args_t *args);
 /** Answer it: true if the last call of this connector that failed in this thread has met an outage. */
 void bkt_outage_answer(H5VL_optional_args_t *args);
 
-/** Ask the connector of an open file about the last failure, if bkt_h5err_is_on_stack() showed one.  False: no
- *  outage, or another connector's file.  HDF5's error stack is lost. */
+/** Ask the connector of an open file about the last failure, if bkt_h5err_is_on_stack() showed one.  False:
+ *  no outage, or another connector's file.  HDF5's error stack is lost. */
 bool bkt_outage_ask(hid_t file);

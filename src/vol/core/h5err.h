@@ -18,8 +18,8 @@ herr_t bkt_h5err_publish_file(const struct bkt_err *err, int rc);
 
 /** Whether the last failure that this thread published is an outage: no server answered in time. */
 bool bkt_h5err_was_outage(void);
-/** After a call of HDF5 failed: whether the connector, this copy of its code or another one, reported a failure
- *  of that call.  HDF5's stack stays. */
+/** After a call of HDF5 failed: whether the connector, this copy of its code or another one, reported a
+ *  failure of that call.  HDF5's stack stays. */
 bool bkt_h5err_is_on_stack(void);
 
 /** Call after one of the connector's HDF5 calls failed: copy its innermost message into @p err, clear the
