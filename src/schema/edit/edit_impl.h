@@ -124,8 +124,9 @@ struct bkt_edits {
     /* objects whose new links aren't stored: their old ones stay -> the group's struct bkt_change, or this
      * struct if several groups have such links; NULL: none */
     struct bkt_map *unmoved;
-    /* groups that have moved, as of the flush under way, or of the last one if it could not look at the store
-     * afterwards; ways: a group on the way to a new place -> struct bkt_id of the group that leads to it */
+    /* groups that have moved, as of the flush under way, or of the last one if it could not remove the old
+     * link or look at the store afterwards; ways: a group on the way to a new place -> struct bkt_id of the
+     * group that leads to it */
     struct bkt_group_move *moves;
     size_t n_moves, moves_cap;
     struct bkt_map *ways;
@@ -326,13 +327,15 @@ BKT_NODISCARD int bkt_moved_add(struct bkt_domain *d, struct bkt_map **set, cons
 
 /* ---- moved_groups.c: two writers move groups into each other ---- */
 
-/** Before anything is stored: note the groups that move, and the ways to their new places. */
+/** Before anything is stored: note the groups that move, and the ways to their new places.  Moves that an
+ *  earlier flush has stored in part stay noted. */
 BKT_NODISCARD int bkt_moves_note(struct bkt_domain *d, struct bkt_err *err);
 /** Once new links are stored, and before old ones are removed: take back moves that would take groups out of
  *  reach.  No request if no group moves.
  *  @param any  set if there were some, which are changes to be stored now */
 BKT_NODISCARD int bkt_moves_undo(struct bkt_domain *d, bool *any, struct bkt_err *err);
-/** After old links were removed: groups that are out of reach get their old links back. */
+/** After old links were removed: groups that are out of reach get their old links back.  Moves whose old
+ * links could not be removed stay noted. */
 BKT_NODISCARD int bkt_moves_settle(struct bkt_domain *d, bool *any, struct bkt_err *err);
 /** Forget them. */
 void bkt_moves_clear(struct bkt_edits *e);

@@ -267,6 +267,8 @@ static int flush_moving(struct flush *f, struct bkt_err *err)
     if (any)
         BKT_PASS(flush_list(f, err));
     bkt_err_keep_first(&first, err, flush_losing(f, &why), &why);
+    if (f->d->edits->out_of_reach) /* the next flush looks at the moves */
+        return first;
     bkt_err_keep_first(&first, err, bkt_moves_settle(f->d, &any, &why), &why);
     if (!any)
         return first;

@@ -50,6 +50,26 @@ void bkt_moves_clear(struct bkt_edits *e)
     bkt_map_clear(&e->ways, free);
 }
 
+/* Whether the old link is still to be removed from the store: an earlier flush may have stored the new link
+ * and failed before that. */
+static bool is_pending(const struct bkt_domain *d, const struct bkt_group_move *m)
+{
+    const struct bkt_change *c = bkt_map_get(d->edits->changes, m->from.text, BKT_ID_LEN);
+    if (!m->old_name || !c || c->removed)
+        return false;
+    const struct bkt_old_entry *old = bkt_map_get(c->old_links, m->old_name, strlen(m->old_name));
+    const struct bkt_link *l = bkt_links_find(&c->obj->group.links, m->old_name);
+    return old && strcmp(old->id.text, m->group.text) == 0 &&
+           !(l && l->cls == BKT_L_HARD && strcmp(l->id.text, m->group.text) == 0);
+}
+
+static void drop_done(struct bkt_domain *d)
+{
+    for (size_t i = d->edits->n_moves; i-- > 0;)
+        if (!is_pending(d, &d->edits->moves[i]))
+            drop_move(d->edits, i);
+}
+
 /* ---- groups in memory ---- */
 
 /* Groups below one, in the order in which they are found, without a request. */
@@ -134,6 +154,25 @@ static int add_losses(struct bkt_edits *e, const struct bkt_change *c, const str
     return BKT_OK;
 }
 
+/* Moves whose new links an earlier flush has stored, so that no change shows them any more. */
+static int add_pending(struct bkt_domain *d, struct bkt_map **by)
+{
+    struct bkt_edits *e = d->edits;
+    bkt_map_clear(&e->ways, free);
+    drop_done(d);
+    for (size_t i = e->n_moves; i-- > 0;) {
+        const struct bkt_group_move *m = &e->moves[i];
+        BKT_CLEANUP(bkt_object_releasep)
+        const struct bkt_object *o = bkt_objects_cached(d->objects, &m->to);
+        const struct bkt_link *l = o ? bkt_links_find(&o->group.links, m->name) : NULL;
+        if (o && (!l || l->cls != BKT_L_HARD || strcmp(l->id.text, m->group.text) != 0))
+            drop_move(e, i);
+    }
+    for (size_t i = 0; i < e->n_moves; i++)
+        BKT_PASS(bkt_map_set_number(by, e->moves[i].group.text, BKT_ID_LEN, (intptr_t)i + 1));
+    return BKT_OK;
+}
+
 /* A removed group takes its members' links along. */
 static bool removes_groups(const struct bkt_edits *e)
 {
@@ -194,6 +233,7 @@ static int note_moves(struct bkt_domain *d)
 {
     struct bkt_edits *e = d->edits;
     BKT_CLEANUP(bkt_map_freep) struct bkt_map *by = NULL;
+    BKT_PASS(add_pending(d, &by));
     for (struct bkt_map_at at = {0}; bkt_map_walk(e->changes, &at);) {
         const struct bkt_change *c = at.value;
         if (!c->removed && c->obj->kind == BKT_GROUP)
@@ -210,9 +250,10 @@ static int note_moves(struct bkt_domain *d)
 
 int bkt_moves_note(struct bkt_domain *d, struct bkt_err *err)
 {
-    bkt_moves_clear(d->edits);
     if (bkt_edit_has_others(d))
         BKT_PASS_MEM(err, note_moves(d));
+    else
+        bkt_moves_clear(d->edits);
     return BKT_OK;
 }
 
@@ -333,7 +374,7 @@ static int link_again(struct bkt_domain *d, const struct bkt_group_move *m, stru
 }
 
 /* @param keep  the new links stay */
-static int undo(struct bkt_domain *d, bool keep, bool *any, struct bkt_err *err)
+static int undo_each(struct bkt_domain *d, bool keep, bool *any, struct bkt_err *err)
 {
     BKT_CLEANUP(look_fini) struct look x = {.d = d};
     struct bkt_edits *e = d->edits;
@@ -354,15 +395,23 @@ static int undo(struct bkt_domain *d, bool keep, bool *any, struct bkt_err *err)
     return BKT_OK;
 }
 
+static int undo(struct bkt_domain *d, bool keep, bool *any, struct bkt_err *err)
+{
+    int rc = undo_each(d, keep, any, err);
+    d->edits->out_of_reach |= bkt_edit_is_outage(rc);
+    BKT_TRY(err, rc, "%s: can't look for other writers' moves", d->name);
+    return BKT_OK;
+}
+
 int bkt_moves_undo(struct bkt_domain *d, bool *any, struct bkt_err *err)
 {
-    BKT_TRY(err, undo(d, false, any, err), "%s: can't look for other writers' moves", d->name);
+    BKT_PASS(undo(d, false, any, err));
     return *any ? bkt_moves_note(d, err) : BKT_OK;
 }
 
 int bkt_moves_settle(struct bkt_domain *d, bool *any, struct bkt_err *err)
 {
-    BKT_TRY(err, undo(d, true, any, err), "%s: can't look for other writers' moves", d->name);
-    bkt_moves_clear(d->edits);
+    BKT_PASS(undo(d, true, any, err));
+    drop_done(d);
     return BKT_OK;
 }

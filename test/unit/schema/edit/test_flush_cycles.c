@@ -120,15 +120,15 @@ static void *flush_and_fail(void *d)
 
 /* The later writer's last PUT waits until the first writer has done everything.
  * @param removed  the group that b has left is deleted, so b has no old place
- * @param cut      the look at what the other writer did fails once */
-static void at_the_same_time(bool removed, bool cut)
+ * @param cut      1: the look before that PUT fails once, 2: the look after it; 0: none */
+static void at_the_same_time(bool removed, unsigned cut)
 {
     struct two t = make_two();
     pthread_t thread;
     char key[64];
     struct bkt_fault rules[] = {
         {.op = BKT_PUT, .key_part = key, .hold = 2},
-        {.op = BKT_GET, .key_part = t.x.text + 20, .skip = 1, .times = 1, .code = BKT_ENET}};
+        {.op = BKT_GET, .key_part = t.x.text + 20, .skip = cut == 2, .times = 1, .code = BKT_ENET}};
     (void)snprintf(key, sizeof key, "%.18s%s", removed ? t.root.text + 2 : "",
                    removed ? ".group.json" : t.y.text + 20);
     key[17] = removed ? '/' : key[17];
@@ -198,9 +198,10 @@ int main(void)
     OK(bkt_settings_init(&set, "", err));
     one_after_the_other();
     in_one_group();
-    at_the_same_time(false, false);
-    at_the_same_time(true, false);
-    at_the_same_time(false, true);
+    at_the_same_time(false, 0);
+    at_the_same_time(true, 0);
+    at_the_same_time(false, 1);
+    at_the_same_time(false, 2);
     moved_elsewhere();
     into_itself();
     three_in_a_ring();
