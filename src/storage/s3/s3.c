@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/crc32c.h"
@@ -371,13 +372,18 @@ static const char *denied_hint(const struct bkt_http_op *op)
 }
 
 /* A redirect of a web server before the S3 server, mostly to https.  It is not followed: the signature is for
- * this host.  False: not such an answer. */
+ * this host.  False: not such an answer, or one to another path of this server. */
 static bool moved_hint(const struct bkt_s3 *s, const struct bkt_http_op *op, char to[120])
 {
     BKT_CLEANUP(bkt_web_url_fini) struct bkt_web_url u = {.port = 0};
     if (op->x.status < 300 || op->x.status >= 400 || !op->x.redirect || !s->place.host ||
-        op->reply.region[0] || bkt_web_url_parse(op->x.redirect, &u, NULL) < 0)
+        op->reply.region[0] || bkt_web_url_parse(op->x.redirect, &u, NULL) < 0 ||
+        strcmp(u.origin, s->http.net.origin) == 0)
         return false;
+    char *host = strstr(u.origin, "://") + 3;
+    size_t n = strlen(s->place.bucket);
+    if (!s->place.path_style && strncasecmp(host, s->place.bucket, n) == 0 && host[n] == '.')
+        memmove(host, host + n + 1, strlen(host + n + 1) + 1); /* the endpoint's name has no bucket */
     (void)snprintf(to, 120, "set endpoint to %.70s, where this one redirects to", u.origin);
     return true;
 }
