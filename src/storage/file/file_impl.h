@@ -62,6 +62,9 @@ struct bkt_dir_store {
     atomic_bool          no_sums; /* the file system has no extended attributes */
     atomic_bool          swept; /* files of killed writers were looked for */
     _Atomic int64_t ahead;      /* as bkt_dir_ahead(), once it is known */
+    /* when that was asked for, by bkt_clock_always(), and what the local time less that clock was */
+    _Atomic double ahead_found;
+    _Atomic int64_t local;
     pthread_mutex_t      sync_lock; /* guards syncs */
     pthread_cond_t       synced;
     struct bkt_forkguard sync_guard;

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/os/clock.h"
 #include "base/os/fork.h"
 #include "base/random.h"
 #include "storage/file/file_impl.h"
@@ -27,6 +29,8 @@ void bkt_dir_write_init(struct bkt_dir_store *st, const struct bkt_settings *set
     st->one_writer = strcmp(set->writers, "one") == 0;
     st->deadline_ms = set->deadline_ms;
     atomic_init(&st->ahead, AHEAD_UNKNOWN);
+    atomic_init(&st->ahead_found, 0);
+    atomic_init(&st->local, 0);
     (void)pthread_mutex_init(&st->sync_lock, NULL);
     (void)pthread_cond_init(&st->synced, NULL);
     bkt_forkguard_add(&st->sync_guard, &st->sync_lock, &st->synced);
@@ -98,12 +102,19 @@ static bool find_ahead(struct bkt_dir_store *st, int64_t *ahead)
     return true;
 }
 
-/* Found again each time: the local clock may have been set since. */
+/* Found again after a second, and if the local clock was set since.  A caller may ask for each of many
+ * files. */
 int64_t bkt_dir_ahead(struct bkt_store *base)
 {
     struct bkt_dir_store *st = (struct bkt_dir_store *)base;
-    int64_t ahead;
-    atomic_store(&st->ahead, AHEAD_UNKNOWN);
+    double now = bkt_clock_always();
+    int64_t ahead, local = (int64_t)time(NULL) - (int64_t)now;
+    bool set = llabs(local - atomic_load(&st->local)) > 1; /* both are whole seconds */
+    if (set || now - atomic_load(&st->ahead_found) >= 1) {
+        atomic_store(&st->ahead, AHEAD_UNKNOWN);
+        atomic_store(&st->ahead_found, now);
+        atomic_store(&st->local, local);
+    }
     return find_ahead(st, &ahead) ? ahead : 0;
 }
 

@@ -108,7 +108,7 @@ int bkt_verify_reach(struct bkt_verify *v, int (*each)(const struct bkt_reached 
  * in the future. */
 bool bkt_verify_is_fresh(const struct bkt_verify *v, struct bkt_store *st, double stored)
 {
-    int64_t ahead = bkt_store_ahead(st);
+    int64_t ahead = v->min_age > 0 ? bkt_store_ahead(st) : 0;
     return v->min_age > 0 && bkt_time_of_day() + (double)(ahead < 0 ? ahead : 0) - stored < v->min_age;
 }
 

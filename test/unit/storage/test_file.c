@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/os/clock.h"
 #include "helpers/store_testing.h"
 
 #define LEFT "4711-0123456789abcdef" /* as a temporary file is called */
@@ -142,11 +143,14 @@ time_t __wrap_time(time_t *out)
     return out ? *out = t : t;
 }
 
+static unsigned fstats; /* calls of fstat(); some for each scratch file */
+
 int __real_fstat(int fd, struct stat *sb);
 int __wrap_fstat(int fd, struct stat *sb);
 int __wrap_fstat(int fd, struct stat *sb)
 {
     int rc = __real_fstat(fd, sb);
+    fstats++;
     sb->st_ctim.tv_sec += 86400 * (time_t)days.server;
     return rc;
 }
@@ -200,6 +204,30 @@ static void files_of_killed_writers_are_removed(void)
     while (d && (e = readdir(d))) /* NOLINT(concurrency-mt-unsafe): a stream of our own */
         CHECK(e->d_name[0] == '.', "%s is left", e->d_name);
     CHECK(d && closedir(d) == 0, "a folder");
+}
+
+static bool is_ahead(struct bkt_store *st, int64_t seconds) { return llabs(bkt_store_ahead(st) - seconds) <= 1; }
+
+/* A caller that lists many files may ask for each of them.  A scratch file shows the folder's clock once a second,
+ * and once more if the local clock was set. */
+static void clocks_are_compared_once_a_second(struct bkt_store *st)
+{
+    double from = bkt_clock_always();
+    unsigned before = fstats;
+    CHECK(is_ahead(st, 0), "the same clock");
+    unsigned each = fstats - before;
+    for (int i = 0; i < 1000; i++)
+        CHECK(is_ahead(st, 0), "the same clock");
+    CHECK(each > 0 && fstats - before <= each * (2 + bkt_clock_always() - from),
+          "%u calls, %u for each scratch file", fstats - before, each);
+    days.ours = -1;
+    CHECK(is_ahead(st, 86400), "the local clock was set back");
+    days.ours = 0;
+    CHECK(is_ahead(st, 0), "and forward");
+    days.server = 1;
+    (void)usleep(1100000);
+    CHECK(is_ahead(st, 86400), "the folder's clock was set");
+    days.server = 0;
 }
 
 static void empty_directories_go(struct bkt_store *st)
@@ -516,6 +544,7 @@ int main(void)
     processes_lose_no_update(st);
     killed_writers_do_not_matter(st);
     files_of_killed_writers_are_removed();
+    clocks_are_compared_once_a_second(st);
     empty_directories_go(st);
     turns_come(st);
     bytes_are_compared_with_their_sum(st);
