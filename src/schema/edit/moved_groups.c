@@ -322,8 +322,9 @@ static int add_all_below(const struct bkt_object *o, void *arg)
     return BKT_OK;
 }
 
-/* Whether a moved group is out of reach by its new link: no link of the way to the new place is left, and the
- * group leads to it. */
+/* Whether a moved group is out of reach by its new link: a link of the way to the new place is gone, and the
+ * group leads to it.  If the way isn't in memory, since the place was opened by a reference, all groups below
+ * the moved one are read. */
 static int is_cut_off(struct look *x, const struct bkt_group_move *m, bool *is, struct bkt_err *err)
 {
     *is = false;
