@@ -35,15 +35,16 @@ def test_get_removes_what_a_killed_get_left(b):
     d, out = b.fx("groups.h5"), b.tmp + "/got.h5"
     gone = subprocess.Popen(["true"])
     gone.wait()
-    parts = {f"{out}.part-{gone.pid}": False, f"{out}.part-{os.getpid()}": True, f"{out}.part-{gone.pid}x": True,
-             f"{b.tmp}/other.h5.part-{gone.pid}": True}
+    mine = out + ".h5bucket-part"
+    parts = {f"{mine}-{gone.pid}": False, f"{mine}-{os.getpid()}": True, f"{mine}-{gone.pid}x": True, mine: True,
+             f"{b.tmp}/other.h5.h5bucket-part-{gone.pid}": True, f"{out}.part-{gone.pid}": True}
     for part in parts:
         with open(part, "w") as f:
             f.write("half")
         os.utime(part, (1e9, 1e9))
     ok(b.run("get", d, out))
     assert {part: os.path.exists(part) for part in parts} == parts
-    new = f"{out}.part-{gone.pid}"
+    new = f"{mine}-{gone.pid}"
     with open(new, "w") as f:
         f.write("half")
         f.flush()
@@ -54,7 +55,7 @@ def test_get_removes_what_a_killed_get_left(b):
         ok(b.run("get", "-f", d, out))
         assert os.path.exists(new), "a process elsewhere has locked it"
     ok(b.run("get", "-f", d, out))
-    assert not os.path.exists(new) and len(glob.glob(out + "*")) == 3
+    assert not os.path.exists(new) and len(glob.glob(out + "*")) == 5
 
 
 # ---- a plain web server ----

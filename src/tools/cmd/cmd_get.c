@@ -284,8 +284,8 @@ static int run_get(struct get *g, const char *domain, const char *file, const ch
 
 /* ---- copies that were killed ---- */
 
-#define PART     ".part-" /* and the process's id */
-#define IDLE_MIN 600      /* seconds; a process of another machine still writes */
+#define PART     ".h5bucket-part-" /* and the process's id; split(1) and other programs have FILE.part-N */
+#define IDLE_MIN 600               /* seconds; a process of another machine still writes */
 
 /* Whether the process that wrote a part is gone.  HDF5 locks a file that it writes, also against processes of
  * other machines and containers, whose ids are unknown here. */
