@@ -81,7 +81,8 @@ struct bkt_read {
                                         kept then */
     uint64_t              of; /* this read is a piece of a selection of so many elements, and no chunk lies in
                                  two pieces; 0: not a piece */
-    atomic_bool missing;      /* result: set if a chunk of the selection isn't stored */
+    uint64_t touched;         /* result: chunks of the selection */
+    atomic_uint_fast64_t missing;   /* result: those that aren't stored; one may count more than once */
     atomic_bool          *cancel;   /* may be NULL; once true, no more requests are begun, and answers are
                                        thrown away */
 };

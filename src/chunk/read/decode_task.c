@@ -261,7 +261,7 @@ int bkt_decode_missing(struct bkt_target *t, uint64_t k, bool native, struct bkt
 {
     uint64_t coord[BKT_MAX_RANK];
     bkt_grid_coord(&t->grid, k, coord);
-    atomic_store(&t->rd->missing, true);
+    atomic_fetch_add(&t->rd->missing, 1);
     BKT_PASS(bkt_fill_check(t->io, coord, native, err));
     scatter_fill(t, k);
     return BKT_OK;
@@ -280,7 +280,7 @@ static int fill_missing(struct bkt_fetch_task *k, struct bkt_err *err)
             bkt_cache_entry_release(none);
         }
         bkt_grid_coord(&s->t->grid, s->k, coord);
-        atomic_store(&s->t->rd->missing, true);
+        atomic_fetch_add(&s->t->rd->missing, 1);
         BKT_PASS(bkt_fill_check(s->t->io, coord, true, err));
         if (s == &k->whole)
             scatter_fill(s->t, s->k);

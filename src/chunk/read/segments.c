@@ -44,6 +44,7 @@ int bkt_target_init(struct bkt_target *t, struct bkt_read *rd, struct bkt_err *e
     if (t->io->bad.code)
         return rd->file->n_elems ? bkt_err_copy(err, t->io->bad.code, &t->io->bad) : BKT_OK;
     BKT_TRY(err, bkt_grid_init(&t->grid, rd->file, t->io->cdims, err), "dataset %s", t->io->obj->id.text);
+    rd->touched = t->grid.n_chunks;
     if (!t->grid.n_elems)
         return BKT_OK;
     if (t->io->var)

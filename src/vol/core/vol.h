@@ -61,6 +61,8 @@ struct bkt_vobj {
     hid_t dapl;
     bool fill_checked; /* readable although never written, or was written */
     bool was_written;  /* some of it, for certain */
+    bool was_blank;    /* no chunk of it was stored, in the state blank_as_of of the chunks */
+    unsigned long blank_as_of;
     bool whole_values; /* HDF5 converts elements whole (bkt_value_tree_init_whole()) */
     /* plain: the dataset as chunk reads it (plain_read.h); NULL: not made yet */
     struct bkt_vobj *plain_dataset;

@@ -9,6 +9,7 @@
 #include "base/os/comm.h"
 #include "base/num.h"
 #include "base/trace.h"
+#include "chunk/dataset/dataset.h"
 #include "chunk/write/write.h"
 #include "vol/convert/convert.h"
 #include "vol/core/filters.h"
@@ -278,15 +279,62 @@ int bkt_dataset_note_written(struct bkt_vobj *o, struct bkt_err *err)
                                                     : bkt_edit_written(o->file->dom, &o->obj->id, err);
 }
 
+static int on_key(const uint64_t *coord, uint64_t size, void *any)
+{
+    (void)coord, (void)size;
+    *(bool *)any = true;
+    return BKT_ECANCEL;
+}
+
+/* Chunks that are asked for one by one, where no list finds them; of more it is taken that one is stored. */
+#define MOST_HEADS 64
+
+static bool are_few(const struct bkt_dset *d)
+{
+    uint64_t n = 1;
+    for (unsigned i = 0; i < d->space.rank; i++)
+        if (!bkt_mul_u64(n, bkt_ceil_div(d->space.dims[i], d->layout.dims[i]), &n))
+            return false;
+    return n <= MOST_HEADS;
+}
+
+/* Whether any chunk is stored.  The first page of a list has the answer. */
+static int any_chunk(struct bkt_vobj *o, bool *out, struct bkt_err *err)
+{
+    H5D_space_status_t status = H5D_SPACE_STATUS_NOT_ALLOCATED;
+    struct bkt_dsetio *io;
+    BKT_PASS(bkt_dataset_io(o, &io, err));
+    BKT_PASS(bkt_chunks_flush_dataset(o->file->dom, &o->obj->id, err));
+    *out = false;
+    int rc = bkt_id_is_v2(&o->obj->id) ? bkt_chunk_keys_each(io, on_key, out, err) : BKT_EUNSUP;
+    if (rc == BKT_EUNSUP && are_few(&o->obj->dset)) {
+        bkt_err_clear(err);
+        rc = space_status(o, &status, err);
+    }
+    *out = *out || status != H5D_SPACE_STATUS_NOT_ALLOCATED;
+    return *out && rc == BKT_ECANCEL ? BKT_OK : rc;
+}
+
+/* If the store refuses the question, the dataset may have been written. */
 int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err)
 {
-    H5D_space_status_t     status = H5D_SPACE_STATUS_ALLOCATED;
-    const struct bkt_dset *d      = &o->obj->dset;
+    const struct bkt_dset *d = &o->obj->dset;
+    struct bkt_err why = {.n = 0};
     bool early = d->alloc_time == H5D_ALLOC_TIME_EARLY || d->layout.user_cls == BKT_D_COMPACT;
-    if (!o->was_written && !early && d->layout.cls == BKT_D_CHUNKED)
-        BKT_PASS(space_status(o, &status, err));
-    o->was_written = status != H5D_SPACE_STATUS_NOT_ALLOCATED;
-    *out           = o->was_written;
+    bool known = o->was_blank && o->blank_as_of == bkt_dataset_chunk_changes() && !bkt_shared_is(o);
+    *out = !known;
+    if (known)
+        return BKT_OK;
+    if (!o->was_written && !early && d->layout.cls == BKT_D_CHUNKED && !elsewhere_of(o)) {
+        int rc = any_chunk(o, out, &why);
+        if (rc == BKT_EACCES || rc == BKT_EUNSUP)
+            *out = true;
+        else if (rc < 0)
+            return bkt_err_copy(err, rc, &why);
+    }
+    o->was_written = *out;
+    o->was_blank = !*out;
+    o->blank_as_of = bkt_dataset_chunk_changes();
     return BKT_OK;
 }
 

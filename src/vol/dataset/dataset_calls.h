@@ -11,7 +11,8 @@ BKT_NODISCARD int bkt_dataset_read(const struct bkt_io *io, struct bkt_err *err)
 /** Write as H5Dwrite_multi() does such datasets. */
 BKT_NODISCARD int bkt_dataset_write_all(const struct bkt_io *io, struct bkt_err *err);
 
-/** Whether any element was ever written, which may take a request. */
+/** Whether any element was ever written.  As long as none was, each handle sends a request for that only once
+ *  after a write of this process.  True also if the store can't say it at that price. */
 BKT_NODISCARD int bkt_dataset_was_written(struct bkt_vobj *o, bool *out, struct bkt_err *err);
 /** Before a dataset without a fill value shrinks: note that it was written, since afterwards this may be
  *  lost. */

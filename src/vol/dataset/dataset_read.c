@@ -134,12 +134,18 @@ static int see_unwritten(struct job *j, const unsigned char *raw, size_t n, stru
 }
 
 /* As long as a dataset was never written, HDF5 fills whole elements in memory with the fill value: also
- * members that the dataset doesn't have, and gaps. */
+ * members that the dataset doesn't have, and gaps.  With H5D_FILL_TIME_NEVER it leaves memory alone. */
 static int see_blank(struct job *j, struct bkt_read *read, struct bkt_err *err)
 {
     bool written = true;
-    if (!j->conv.partial || j->blank || j->transform || j->o->was_written || !atomic_load(&read->missing))
+    uint64_t missing = atomic_load(&read->missing);
+    if (!j->conv.partial || j->blank || j->transform || j->o->was_written || missing == 0 ||
+        j->o->obj->dset.fill_time == H5D_FILL_TIME_NEVER)
         return BKT_OK;
+    if (missing < read->touched) { /* another chunk is there */
+        j->o->was_written = true;
+        return BKT_OK;
+    }
     BKT_PASS(bkt_dataset_was_written(j->o, &written, err));
     j->blank = !written;
     return BKT_OK;

@@ -229,7 +229,7 @@ int bkt_vobj_refresh(struct bkt_vobj *o, struct bkt_err *err)
     bkt_chunks_forget_stored(o->file->dom);
     bkt_chunks_refresh(o->file->dom, &o->obj->id);
     bkt_domain_forget_versions(o->file->dom);
-    o->has_chunks = false;
+    o->has_chunks = o->was_blank = false;
     return bkt_domain_refresh(o->file->dom, &o->obj->id, err);
 }
 
