@@ -125,7 +125,7 @@ static void at_the_same_time(bool removed, unsigned cut)
 {
     struct two t = make_two();
     pthread_t thread;
-    char key[64];
+    char key[160];
     struct bkt_fault rules[] = {
         {.op = BKT_PUT, .key_part = key, .hold = 2},
         {.op = BKT_GET, .key_part = t.x.text + 20, .skip = cut == 2, .times = 1, .code = BKT_ENET}};
