@@ -143,7 +143,7 @@ time_t __wrap_time(time_t *out)
     return out ? *out = t : t;
 }
 
-static unsigned fstats; /* calls of fstat(); some for each scratch file */
+static atomic_uint fstats; /* calls of fstat(); some for each scratch file */
 
 int __real_fstat(int fd, struct stat *sb);
 int __wrap_fstat(int fd, struct stat *sb);
