@@ -14,5 +14,5 @@ uint64_t bkt_random(void);
  * one lose.  Spread over eight tries, about eight of them succeed, so that 16 writers need two such spans.
  * The longest time is at most 5 s: after a stop of the store, a writer must not be late.
  *  @param losses   in a row, before this one; the first three double the longest time
- *  @param seconds  duration of a try; less than that of a directory counts as its 1 ms */
+ *  @param seconds  duration of a try; a store is never taken to be faster than a directory */
 void bkt_random_pause(unsigned losses, double seconds);

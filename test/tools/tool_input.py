@@ -31,7 +31,7 @@ def test_a_request_for_the_wrong_kind_of_object_is_reported(b):
 
 
 def test_get_removes_what_a_killed_get_left(b):
-    """Nothing else: what a process still writes, here or elsewhere, and files of other names stay."""
+    """Files of other names stay, and files that a process still writes, here or elsewhere."""
     d, out = b.fx("groups.h5"), b.tmp + "/got.h5"
     gone = subprocess.Popen(["true"])
     gone.wait()

@@ -7,7 +7,7 @@
  *
  * One LIST of a few keys shows whether they exist, and whether the domain still does.  It is made by the
  * first flush that changes something in a domain that existed before, and then at most once a second.  HSDS
- * makes them 10 s after its last write, so a LIST for each of many flushes would find nothing more. */
+ * makes them a while after its last write, so a LIST for each of many flushes would find nothing more. */
 #include <string.h>
 
 #include "base/list.h"
@@ -17,9 +17,9 @@
 
 #define LOOK_AGAIN 1 /* seconds */
 
-/* What a list shows beside the root group. */
+/* The answer of a list: keys beside the root group. */
 struct beside {
-    struct bkt_strs keys; /* of what HSDS has derived */
+    struct bkt_strs keys; /* objects that HSDS has derived */
     bool root;            /* the root group itself */
 };
 

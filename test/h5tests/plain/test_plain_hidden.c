@@ -117,7 +117,7 @@ static void requests(void)
     TRY(H5Fclose(f));
 }
 
-/* A server that doesn't let us see the file is no reason to refuse; one that fails is. */
+/* The file is created if the server hides what has the name, and refused if the server fails. */
 static void answers(void)
 {
     fake.odd = (struct fake_odd){.method = "HEAD", .end = "/denied.h5", .status = 403};

@@ -35,7 +35,7 @@ class Site(http.server.BaseHTTPRequestHandler):
         return self.answer(206 if body else 416, (("Content-Range", span), ("ETag", '"e"')), body)
 
     def no_domain(self, folder):
-        """There is no domain; the folder's name has the status of the answer."""
+        """The server has no domain; the folder's name has the status of the answer."""
         s3 = folder.startswith("s3-")
         status = folder.removeprefix("s3-")
         if folder == "itself":  # a program that ignores the end of the path
@@ -152,7 +152,7 @@ with tempfile.TemporaryDirectory() as tmp:
     opens("a password", "/password/x.h5", ["here /password/x.h5"])
     os.remove(os.path.join(tmp, ".netrc"))
 
-    # the server has no domain, whatever it answers; an outage is no such answer
+    # the server has no domain, whatever it answers; an outage is not such an answer
     for status in (200, 302, 400, 401, 403, 405, 406, 410, 422, 451, 500, 501):
         opens(f"a server that answers {status}", f"/{status}/x.h5", [f"here /{status}/x.h5"])
     opens("a server that ignores the end of the path", "/itself/x.h5", ["here /itself/x.h5"])

@@ -7,7 +7,7 @@
 #include "h5tests/helpers/compare_write.h"
 #include "h5tests/random/data.h"
 
-/* What one of the two does, drawn from its numbers. */
+/* A step of one of the two, drawn from its numbers. */
 struct work {
     struct selection s;
     unsigned char   *values; /* of the whole dataset */

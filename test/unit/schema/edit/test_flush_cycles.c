@@ -148,7 +148,7 @@ static void at_the_same_time(bool removed, unsigned cut)
     close_all(t.d, t.e, NULL);
 }
 
-/* A third writer's move elsewhere is no reason to stop. */
+/* A third writer's move elsewhere stops nothing. */
 static void moved_elsewhere(void)
 {
     struct two t = make_two();
